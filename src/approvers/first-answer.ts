@@ -2,7 +2,7 @@
 
 import type { Answer, Approver } from '../ports/approver.ts';
 
-/** Asks through all of them that are there. One that breaks leaves it to the others. */
+/** Asks all available approvers and takes the first answer; an approver that fails is ignored. */
 export function firstAnswer(...approvers: readonly Approver[]): Approver {
   const availableApprovers = () => approvers.filter((approver) => approver.isThere?.() !== false);
   return {

@@ -1,4 +1,4 @@
-/** A question at the terminal of whoever runs the agent. Where nobody sits there, it is not asked. */
+/** Asks a question at the terminal; is unavailable without one. */
 
 import { createInterface } from 'node:readline';
 import type { Card } from '../core/card.ts';
@@ -55,7 +55,7 @@ export function terminalApprover({ input = process.stdin, output = process.stder
   };
 }
 
-/** What can be said to a card. */
+/** The answers that a card offers. */
 function listWords({ actions }: Card): readonly string[] {
   return [
     'y',

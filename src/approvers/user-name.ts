@@ -1,4 +1,4 @@
-/** Who sits at this machine, for whoever wants to know later who said so. */
+/** The name of the user of this machine, for the journal. */
 
 import { userInfo } from 'node:os';
 

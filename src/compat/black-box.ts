@@ -13,6 +13,7 @@ import { applyEnvironment } from '../policy/environment.ts';
 import { type HaltReason, haltReasonOf, haltSlug } from './halt-reason.ts';
 import { type SessionEvent, toObservation } from './session-event.ts';
 
+/** The limits of a session breaker. */
 export interface BreakerConfig {
   readonly maxToolCallsPerTask: number;
   readonly maxTokenSpendCentsPerTask: number;
@@ -30,16 +31,19 @@ export const DEFAULT_BREAKER_CONFIG: BreakerConfig = Object.freeze({
   similarityJaccardThreshold: 0.95,
 });
 
+/** Options of a session breaker. */
 export interface SessionBreakerOptions extends Pick<SwitchgearOptions, 'clock' | 'prices' | 'env' | 'log'> {
   /** Called once per halted task, by whichever event or sweep found it. */
   readonly onHalt?: (taskId: string, halt: HaltReason) => void;
 }
 
+/** A halted task and its reason. */
 export interface TaskHalt {
   readonly taskId: string;
   readonly halt: HaltReason;
 }
 
+/** The counts of one active task. */
 export interface SessionTaskSnapshot {
   readonly taskId: string;
   readonly toolCalls: number;
@@ -49,6 +53,7 @@ export interface SessionTaskSnapshot {
   readonly halt: HaltReason | null;
 }
 
+/** The state of a session breaker. */
 export interface SessionSnapshot {
   /** Ids of the active tasks; events without an id belong to the last of them. */
   readonly activeTasks: readonly string[];

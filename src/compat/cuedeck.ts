@@ -13,6 +13,7 @@ export class OperationFailed extends Error {
   }
 }
 
+/** A breaker around one operation. */
 export interface OperationBreaker {
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
   /** Failures in a row. */

@@ -22,6 +22,7 @@ export interface DelegationFailuresUpdate {
 /** Receives log lines. @default writes to standard error */
 export type Log = (line: string) => void;
 
+/** The two functions with one limit. */
 export interface DelegationBreaker {
   readonly maxFailures: number;
   recordDelegationFailure(state: DelegationFailuresState, worker: string, reason: string): DelegationFailuresUpdate;

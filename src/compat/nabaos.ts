@@ -33,6 +33,7 @@ export interface BreakerStep {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
+/** A rule that fired. */
 export interface FiredRule {
   readonly rule: Rule;
   readonly action: RuleAction;

@@ -36,6 +36,7 @@ export interface CircuitBreaker {
   reset(): void;
 }
 
+/** The counts of a tool's breakers. */
 export interface CircuitBreakerStats {
   /** Failures in the current row. */
   readonly failure_count: number;

@@ -1,5 +1,6 @@
 /** The action that an agent proposes, its outcome, its cost, and its permit. */
 
+/** The kind of an action. */
 export type ActionKind = 'tool' | 'model' | 'delegation' | 'step';
 
 /**
@@ -59,8 +60,11 @@ export type Outcome =
     }
   | { readonly kind: 'neutral'; readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired' };
 
+/** The shared outcome of a success. */
 export const success: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'success' });
+/** The shared outcome of a cancelled action. */
 export const cancelled: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'neutral', why: 'cancelled' });
+/** The shared outcome of an unused permit. */
 export const givenBack: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'neutral', why: 'given-back' });
 
 /** The actual cost of an action. */

@@ -14,6 +14,7 @@ export type CardAction =
   | 'replan'
   | 'dismiss';
 
+/** A card: a halted task or an asking action, with the actions of a person. */
 export interface Card {
   readonly id: string;
   readonly kind: 'halt' | 'ask' | 'notice';
@@ -31,6 +32,7 @@ export interface Card {
   readonly step?: CardStep;
 }
 
+/** The chain step that a card is about. */
 export interface CardStep {
   readonly run: string;
   readonly chain: string;
@@ -39,6 +41,7 @@ export interface CardStep {
   readonly rules: readonly string[];
 }
 
+/** A change of a card. */
 export type CardEvent =
   | { readonly type: 'card-answered'; readonly atMs: number; readonly answer: CardAction; readonly by: string }
   | { readonly type: 'card-used'; readonly atMs: number }

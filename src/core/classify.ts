@@ -122,6 +122,7 @@ export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, f
   }
 }
 
+/** Classifies a thrown error. */
 export function classifyError(error: unknown, lists: ErrorLists, atMs: number, fingerprint: Fingerprint): Outcome {
   try {
     if (lastPlainFailure !== undefined && lastPlainFailure.lists === lists && isLike(error, lastPlainFailure))

@@ -13,6 +13,7 @@ export const mappedKinds = [
   'notice',
 ] as const;
 
+/** The fields that a mapping may locate. */
 export const mappedFields = [
   'id',
   'agent',
@@ -31,6 +32,7 @@ export const mappedFields = [
   'parent',
 ] as const;
 
+/** A field that a mapping may locate. */
 export type MappedField = (typeof mappedFields)[number];
 
 /** The kind of an event, and the paths of its fields with dots, e.g. `payload.tool.name`. */

@@ -12,17 +12,20 @@ interface At {
   readonly atMs: number;
 }
 
+/** An agent proposes an action. */
 export interface ActionProposed extends At {
   readonly type: 'action-proposed';
   readonly action: Action;
 }
 
+/** The controls decided about an action. */
 export interface ActionDecided extends At {
   readonly type: 'action-decided';
   readonly action: Action;
   readonly verdict: Verdict;
 }
 
+/** An allowed action ended. */
 export interface ActionSettled extends At {
   readonly type: 'action-settled';
   readonly permit: Permit;
@@ -63,6 +66,7 @@ export interface TextObserved extends At {
   readonly asked?: boolean;
 }
 
+/** The cost of a model call was observed in a stream. */
 export interface UsageObserved extends At {
   readonly type: 'usage-observed';
   readonly cost: Cost;
@@ -106,6 +110,7 @@ export interface TaskStopped extends At {
   readonly type: 'task-stopped';
 }
 
+/** The clocks of a task run again. */
 export interface TaskResumed extends At {
   readonly type: 'task-resumed';
 }
@@ -265,6 +270,7 @@ export type EntryBody =
 /** One numbered entry of the journal. */
 export type Entry = { readonly seq: number; readonly atMs: number; readonly wallMs: number } & EntryPlace & EntryBody;
 
+/** The type of a journal entry. */
 export type EntryType = EntryBody['type'];
 
 const traces: ReadonlySet<EntryType> = new Set(['action-allowed', 'action-settled', 'work-ended', 'permit-renewed']);

@@ -2,6 +2,7 @@
 
 import type { Code, Counters } from './verdict.ts';
 
+/** The full refusal, for code. */
 export interface Refusal {
   readonly code: Code;
   /** The control that refused. */
@@ -9,11 +10,11 @@ export interface Refusal {
   /** `halt` ends the task; `deny` refuses one action. */
   readonly kind: 'deny' | 'halt';
   readonly counters: Counters;
-  /** What happened, for the model. */
+  /** The cause, for the model. */
   readonly message: string;
-  /** What to do instead, for the model. */
+  /** The advice, for the model. */
   readonly remediation: string;
-  /** What happened, for a person. */
+  /** The cause, for a person. */
   readonly explanation: string;
   /** The refused tool, model or worker, if any. */
   readonly name: string;
@@ -34,6 +35,7 @@ export type Refused = {
 
 const refusals = new WeakMap<object, Refusal>();
 
+/** Creates the value that a refused call returns. */
 export function refused(refusal: Refusal, agent: string, session: string): Refused {
   const value = {
     error: refusal.message,

@@ -7,6 +7,7 @@ export function isRetry(retryAtMs: number | undefined, atMs: number): boolean {
   return retryAtMs !== undefined && retryAtMs <= atMs + retryDelayMs / 2;
 }
 
+/** When a call retries whose store request was sent at `requestedAtMs`. */
 export function retryTimeAfter(atMs: number, requestedAtMs: number): number {
   return atMs + Math.max(retryDelayMs, atMs - requestedAtMs);
 }

@@ -6,6 +6,7 @@ import type { Control } from './control.ts';
 import type { EntryBody } from './event.ts';
 import type { RuleSettings } from './settings.ts';
 
+/** The rules in force. */
 export interface RuleEngine {
   /** The control of the rules in force. */
   readonly control: Control;
@@ -21,6 +22,7 @@ export interface RuleEngine {
   with(engine: RuleEngine | undefined, settings: RuleSettings): RuleEngine;
 }
 
+/** An engine with a model's rules, and the result of adding them. */
 export interface Tightened {
   readonly engine: RuleEngine;
   /** The ids of the accepted rules. */

@@ -22,11 +22,13 @@ export const codes = [
   'internal_error',
 ] as const;
 
+/** The code of a refusal. */
 export type Code = (typeof codes)[number];
 
 /** The numbers behind a verdict, e.g. `{ actual: 51, limit: 50 }`. */
 export type Counters = Readonly<Record<string, number | string>>;
 
+/** The verdict that lets an action pass. */
 export interface Allow {
   readonly kind: 'allow';
 }
@@ -50,8 +52,10 @@ export interface Stop {
   readonly rules?: readonly string[];
 }
 
+/** The verdict of a control on an action. */
 export type Verdict = Allow | Stop;
 
+/** The verdict of one control, with its name. */
 export interface Vote {
   readonly control: string;
   readonly verdict: Verdict;

@@ -10,7 +10,7 @@ interface AgentRunScene extends Omit<Scene, 'play'>, AgentRun {
   after(end: AgentRunResult): string;
 }
 
-/** What a run that was halted ends with. */
+/** The exit code of a halted run. */
 const haltedExit = 75;
 
 function makeAgentRunScene({ title, short, unprotected, expected, name, after, ...agentRun }: AgentRunScene): Scene {

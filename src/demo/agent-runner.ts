@@ -9,7 +9,7 @@ import type { Code } from '../core/verdict.ts';
 import { type FakeAgentStep, fakeAgentFile, playScript } from './fake-agent.ts';
 import type { AttemptMark } from './scene.ts';
 
-/** What is to be run. */
+/** The agent run to start. */
 export interface AgentRun {
   readonly prompt: string;
   /** Options of `run`. */
@@ -17,16 +17,16 @@ export interface AgentRun {
   readonly script: readonly FakeAgentStep[];
 }
 
-/** What became of it. */
+/** The result of an agent run. */
 export interface AgentRunResult {
   /** The command line, as a person types it. */
   readonly command: string;
   readonly exitCode: number | null;
   readonly code: Code | undefined;
-  /** What `run` said on stderr, line by line. */
+  /** The lines that `run` printed to stderr. */
   readonly stderrLines: readonly string[];
   readonly marks: readonly AttemptMark[];
-  /** What the agent answered, where it came to its end. */
+  /** The answer of the agent, if it finished. */
   readonly answer: string | undefined;
 }
 

@@ -24,7 +24,7 @@ export interface FakeAgentCall {
   readonly fails?: string;
 }
 
-/** Where this file is, for whoever starts it as a process. */
+/** The path of this file, to start it as a process. */
 export const fakeAgentFile = import.meta.url;
 
 const session_id = 'demo';

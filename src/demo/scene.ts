@@ -1,4 +1,4 @@
-/** One scene of the demo: what an agent does, what became of it, and what has to become of it. */
+/** A scene of the demo: the script of an agent, the result, and the expected result. */
 
 import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
@@ -11,11 +11,11 @@ import type { AgentRunner, AgentRunResult } from './agent-runner.ts';
 export type AttemptMark = 'ran' | 'failed' | 'refused' | 'halted' | 'said';
 
 export interface Scene {
-  /** What the agent does, in one line. */
+  /** The behaviour of the agent, in one line. */
   readonly title: string;
   /** The same in a few words, for the table. */
   readonly short: string;
-  /** What would have gone on without protection. */
+  /** The damage without protection. */
   readonly unprotected: string;
   /** How it has to end. The demo fails if it does not. */
   readonly expected: ExpectedResult;
@@ -62,7 +62,7 @@ export function createSceneContext({ run }: Pick<AgentRunner, 'run'>): SceneCont
   };
 }
 
-/** What became of every step of a script. */
+/** The results of all steps of a script. */
 export function markAttempts({ lines }: Transcript): readonly AttemptMark[] {
   return lines.map(markAttempt);
 }
@@ -104,7 +104,7 @@ export function stopCodeOf({ agentRun, refusal }: SceneResult): Code | undefined
   return agentRun === undefined ? refusal?.code : agentRun.code;
 }
 
-/** What of a scene is not as it has to be, in words; empty where all is well. */
+/** Describes each difference from the expected result; empty if there is none. */
 export function findFaults({ expected }: Scene, result: SceneResult): readonly string[] {
   const { marks, agentRun } = result;
   const actual = {

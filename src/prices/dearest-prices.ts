@@ -17,6 +17,7 @@ const providers = [
   'openrouter',
 ];
 
+/** The highest price of each kind. */
 export interface DearestPrices {
   /** The model with the highest output price. */
   readonly basis: string;

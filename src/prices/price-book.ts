@@ -16,6 +16,7 @@ export interface CustomPrices {
   readonly cacheWritePerMillion?: number;
 }
 
+/** Options of `priceBook`. */
 export interface PriceBookOptions {
   /**
    * Prices by model that override the bundled data: for contracts, own models, and models newer than the data. @default

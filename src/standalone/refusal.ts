@@ -24,7 +24,7 @@ export function makeRefusal(name: string, { code, retryAtMs, counters }: Stop, i
     message:
       code === 'circuit_open'
         ? `Error: CircuitBreakerOpen (System Paused). '${name}' keeps failing`
-        : `'${name}' runs as many calls at once as it may (${counters.limit})`,
+        : `'${name}' is at its limit of concurrent calls (${counters.limit})`,
   });
   const untilMs = isStanding ? (retryAtMs ?? Number.POSITIVE_INFINITY) : 0;
   return { refusal, untilMs, error: undefined, promise: undefined };

@@ -173,15 +173,15 @@ function unlink(call: TimedCall): boolean {
   return true;
 }
 
-/** Told of an ending: the value, or the error. */
+/** Receives the value or the error of an ended call. */
 export type EndingHandler = (ending: unknown) => void;
 
-/** A promise of the platform for what can be awaited, or undefined. A foreign thenable is asked once. */
+/** Converts an awaitable value to a native promise, or returns undefined. A foreign `then` is read once. */
 export function toPromise(result: unknown): Promise<unknown> | undefined {
   return isPromise(result) ? result : isThenable(result) ? Promise.resolve(result) : undefined;
 }
 
-/** Whether it is a promise of the platform; what refuses to show its class is none. */
+/** Whether a value is a native promise; false if its class is unreadable. */
 export function isPromise(value: unknown): value is Promise<unknown> {
   try {
     return value instanceof Promise;

@@ -19,7 +19,7 @@ test('names that reach a prototype are refused, wherever they stand', () => {
       '{"rules":[X]}',
     ]) {
       const text = wrap.replace('X', `{"${name}":{"polluted":1}}`);
-      invalid(JSON.parse(text), /no policy may use/);
+      invalid(JSON.parse(text), /is a reserved name/);
     }
   }
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);

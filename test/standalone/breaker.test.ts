@@ -156,7 +156,7 @@ test('a wait that an error or a result asks for is counted from now', async () =
   }
 });
 
-test('errors that are told to be ignored or were cancelled do not count', () => {
+test('ignored and cancelled errors do not count', () => {
   const { breaker } = started({ failureThreshold: 1 });
   const named = (name: string) => Object.assign(new Error('x'), { name });
   for (const name of ['InvalidArguments', 'AbortError', 'ApprovalDenied']) {
@@ -208,7 +208,7 @@ test('asynchronous probes close and reopen as synchronous ones do', async () => 
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('a refusal is a rejected promise unless said otherwise, the same one for a whole open period', async () => {
+test('a refusal is by default a rejected promise, the same one for a whole open period', async () => {
   const { breaker, clock, fail } = started();
   fail(5);
   const first = breaker.execute(() => 1) as unknown as Promise<never>;
@@ -243,7 +243,7 @@ test('an error of ours costs the process no stack depth afterwards', () => {
   assert.equal(Error.stackTraceLimit, before);
 });
 
-test('refusals that nobody awaits are no unhandled rejections', async () => {
+test('a refusal without a handler causes no unhandled rejection', async () => {
   const { breaker, fail } = started();
   fail(5);
   const unhandled: unknown[] = [];
@@ -330,7 +330,7 @@ test('a time that is up is a failure; the slot is kept and the signal aborts', a
   assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [1, 1]);
   const refused = breaker.execute((): unknown => 1) as BreakerRefusal;
   assert.equal(refused.code, 'concurrency_limit');
-  assert.equal(refused.message, "'search' runs as many calls at once as it may (1)");
+  assert.equal(refused.message, "'search' is at its limit of concurrent calls (1)");
   slow.resolve(1);
   await promisesSettled();
   assert.deepEqual([breaker.stats.failures, breaker.stats.successes, breaker.stats.inFlight], [1, 0, 0]);
@@ -506,7 +506,7 @@ test('found healthy while open, a probe may pass; otherwise it says nothing', ()
   assert.deepEqual(changes, ['opened', 'half-opened', 'closed']);
 });
 
-test('too many calls at once and an open circuit are told apart, also at one moment', () => {
+test('a refusal distinguishes the concurrency limit from an open circuit, also at the same time', () => {
   const { breaker } = started({ maxConcurrent: 2, failureThreshold: 1, onRefusal: 'return' });
   const [first, second] = [permitOf(breaker.admit()), permitOf(breaker.admit())];
   assert.equal((breaker.admit() as BreakerRefusal).code, 'concurrency_limit');
@@ -530,7 +530,7 @@ test('a full house while half-open does not hide that the circuit is open', () =
   breaker.settle(probe);
 });
 
-test('a full house told while open does not outlast the open period', () => {
+test('a concurrency refusal made while open does not outlast the open period', () => {
   const { breaker, clock } = started({ maxConcurrent: 1, failureThreshold: 1, onRefusal: 'return' });
   const straggler = permitOf(breaker.admit());
   breaker.trip();
@@ -721,7 +721,7 @@ test('wrong functions and listeners are errors before anything is counted', () =
   assert.equal(breaker.stats.requests, 0);
 });
 
-test('every possible setting can be said', () => {
+test('every setting is accepted as an option', () => {
   createBreaker({
     name: 'all',
     mode: 'enforce',

@@ -28,7 +28,7 @@ export function endOnExit(child: ChildProcess): void {
   if (children.size === 0) process.on('exit', killAll);
   children.add(child);
   child.once('exit', () => {
-    // What it started itself would go on without it.
+    // Kills the process group: child processes would survive their parent.
     signalGroup(child, 'SIGKILL');
     children.delete(child);
     if (children.size === 0) process.off('exit', killAll);

@@ -98,7 +98,7 @@ async function followRedirects(
   }
 }
 
-/** What browsers do: 307 and 308 ask again as before, others with GET; secrets stay with the host they were for. */
+/** Follows redirects like a browser: 307 and 308 repeat the request, others use GET; secrets stay with their host. */
 function redirectRequest({ method, url: from, headers, body }: HttpRequest, url: URL, status: number): HttpRequest {
   const isSame = method === 'GET' || status === 307 || status === 308;
   const secret = /^(authorization|cookie|proxy-authorization|.*(api-?key|token|secret).*)$/;
@@ -113,7 +113,7 @@ function redirectRequest({ method, url: from, headers, body }: HttpRequest, url:
   };
 }
 
-/** What an answer says: JSON as its value, else its text; from 400 on it is a failure. */
+/** Reads a response: JSON as its value, else its text; a status from 400 on is a failure. */
 function parseResponse({ status, headers, body, url }: HttpResponse & { url: URL }): unknown {
   const where = `${url.host} answered ${status}`;
   if (status >= 400) {

@@ -20,7 +20,7 @@ import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding
 
 const name = 'shell.execute';
 
-/** Where commands run. */
+/** The working folder and environment of commands. */
 export interface ShellOptions {
   readonly cwd?: string;
   readonly env?: Environment;

@@ -4,7 +4,7 @@ import type { BreakerSettings, RuleSettings, RuleText } from '../../core/setting
 
 export type ParamType = 'text' | 'number' | 'boolean';
 
-/** What a run is given. */
+/** A parameter of a chain. */
 export interface Param {
   readonly name: string;
   readonly type: ParamType;

@@ -1,4 +1,4 @@
-/** When a step runs: an earlier output or a parameter, compared with a value. What is not there fits no comparison. */
+/** Evaluates the condition of a step: compares an output or parameter with a value. A missing value never matches. */
 
 import { parseNumber, stringifyValue } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';

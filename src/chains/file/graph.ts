@@ -36,7 +36,7 @@ export function renderGraph(chain: Chain): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What a rule looks at: the steps it names, the step that outputs its key, or the whole chain. */
+/** The subject of a rule: the steps it names, the step that outputs its key, or the whole chain. */
 function indexRuleNodes(chain: Chain): (template: ConditionTemplate | undefined) => readonly string[] {
   const byKey = new Map(chain.steps.map(({ outputKey }, index) => [outputKey, `s${index + 1}`]));
   const byAbility = new Map<string, string[]>();

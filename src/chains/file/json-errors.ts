@@ -1,4 +1,4 @@
-/** What is wrong with JSON as such, and where: the engine of the language says the one, and seldom the other. */
+/** Finds the line and column of a JSON syntax error, which the JavaScript engine does not always report. */
 
 import { reasonLengthMax } from '../../core/limits.ts';
 import { shorten } from '../../core/names.ts';

@@ -1,4 +1,4 @@
-/** What a chain says that is seldom meant: rules that always fire or never can, and values that are programs. */
+/** Warns about parts of a chain that are valid and likely mistakes: rules that always or never fire, program text. */
 
 import { readKey } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';

@@ -1,4 +1,4 @@
-/** What a run is given: texts from a command line or values from code, read by the types that the chain declares. */
+/** Reads the parameters of a run, texts or values, by the types that the chain declares. */
 
 import { parseNumber } from '../../core/controls/rules/read-key.ts';
 import { SwitchgearError } from '../../core/error.ts';

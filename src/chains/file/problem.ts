@@ -1,4 +1,4 @@
-/** What is wrong with a chain file, or looks wrong, and where. */
+/** Errors and warnings about a chain file, with their positions. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainProblemsMax } from '../../core/limits.ts';

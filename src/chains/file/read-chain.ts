@@ -16,7 +16,7 @@ import { readTree, type SourceNode, type TableEntry } from './source-tree.ts';
 import { readTable, type TableReader, toPlainData } from './table-reader.ts';
 import { checkNames } from './template-names.ts';
 
-/** What reading a file gave: a chain, or problems. Warnings are things that can be meant and seldom are. */
+/** The result of reading a file: a chain or problems, and warnings about valid parts that are likely mistakes. */
 export interface ChainReading {
   readonly chain?: Chain;
   readonly problems: readonly Problem[];

@@ -30,7 +30,7 @@ const stepKeys: readonly string[] = [
   'circuit_breaker',
 ];
 const conditionKeys: readonly string[] = ['ref_key', 'op', 'value'];
-/** What an ability may be called: no spaces, no stars, no `{{…}}`. */
+/** The pattern of ability names: no spaces, no stars, no `{{…}}`. */
 export const abilityPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.:/@-]*$';
 const abilityRegExp = new RegExp(abilityPattern, 'u');
 

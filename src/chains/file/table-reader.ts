@@ -12,7 +12,7 @@ import type { ListNode, SourceNode, TableEntry, TableNode } from './source-tree.
 export interface LocatedNode {
   readonly node: SourceNode;
   readonly path: Path;
-  /** Where its key stands, or itself. */
+  /** The position of the key, else of the value. */
   readonly position: SourcePosition;
 }
 
@@ -157,7 +157,7 @@ export function toPlainData(node: SourceNode): unknown {
   }
 }
 
-/** What came, for a message. */
+/** Formats a value for a message. */
 export function describeNode(node: SourceNode): string {
   if (node.kind === 'table') return 'a table';
   if (node.kind === 'list') return node.items.length > 0 ? `a list of ${node.items.length}` : 'an empty list';

@@ -8,7 +8,7 @@ import { isUnary } from './condition.ts';
 import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
 import { collectNames } from './template.ts';
 
-/** One name in one place. */
+/** A name with its position. */
 interface NameUse {
   readonly name: string;
   readonly path: Path;

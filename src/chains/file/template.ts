@@ -9,7 +9,7 @@ import { chainFilledMax } from '../../core/limits.ts';
 import { describeValue } from '../../core/plain-copy.ts';
 import type { ParamValues } from './chain.ts';
 
-/** What a name may mean at a step. */
+/** The values that a name can refer to at a step. */
 export interface TemplateScope {
   readonly params: ParamValues;
   /** Outputs of the steps so far, by output key. */
@@ -56,7 +56,7 @@ export function collectNames(value: unknown): readonly string[] {
   return Object.values(value).flatMap(collectNames);
 }
 
-/** What a name, or the reference of a condition, means: outputs before parameters. */
+/** Resolves a name or the reference of a condition: outputs take precedence over parameters. */
 export function resolveName(name: string, { outputs, params }: TemplateScope): LookupResult {
   const result = readKey(outputs, name);
   return result.kind === 'missing' ? readKey(params, name) : result;

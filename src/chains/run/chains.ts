@@ -32,7 +32,7 @@ import {
 } from './storage/runs.ts';
 
 export interface ChainsOptions extends SwitchgearOptions {
-  /** Where abilities come from; the first source that has one is asked. */
+  /** Sources of abilities; the first source that has a name provides it. */
   readonly abilities: readonly AbilitySource[];
   /** Told what happens in runs, as it happens. */
   readonly onRun?: RunListener;
@@ -43,7 +43,7 @@ export interface RunOptions {
   readonly id?: string;
   /** A text of a model with a `<nyaya>` block: its rules may only tighten. */
   readonly modelText?: string;
-  /** Where the chain came from, kept for whoever goes on with it. */
+  /** The path of the chain file, stored for a later resume. */
   readonly origin?: string;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
@@ -52,9 +52,9 @@ export interface RunOptions {
 }
 
 export interface ResolveOptions {
-  /** Who says so. */
+  /** The person who resolves the step. */
   readonly by: string;
-  /** What the step gave, where it was done. */
+  /** The output of the step, if it was done. */
   readonly output?: unknown;
 }
 
@@ -65,7 +65,7 @@ export interface Chains {
   resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
   list(): Promise<readonly RunSummary[]>;
   show(id: string): Promise<RunState>;
-  /** What the steps of a run gave, by step. */
+  /** The outputs of a run, by step. */
   outputs(id: string): Promise<Readonly<Record<string, unknown>>>;
   /** Stops a run, wherever it runs. */
   cancel(id: string, by: string): Promise<RunState>;
@@ -187,13 +187,13 @@ function checkOptions(options: SwitchgearOptions, clock: Clock): void {
   createSwitchgear({ ...options, clock, store: memoryStore(clock), log: 'silent' }).dispose();
 }
 
-/** Whoever looks on cannot stop a run. */
+/** Wraps the listener of a run so that an error of the listener does not stop the run. */
 function wrapListener(onRun: RunListener | undefined): RunListener {
   return (event) => {
     try {
       onRun?.(event);
     } catch {
-      // What happened has happened.
+      // The event is past; the run continues.
     }
   };
 }

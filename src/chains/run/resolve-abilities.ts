@@ -1,4 +1,4 @@
-/** Who does what in a run: found before anything runs, so that nothing runs where one of them is missing. */
+/** Finds the abilities of all steps before a run starts, so that a missing one stops the run first. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { quoteValue } from '../../core/quote.ts';

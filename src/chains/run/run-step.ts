@@ -1,4 +1,4 @@
-/** One step of a run: filled, checked, begun in the store, run, and its result kept. What is not begun never runs. */
+/** Runs one step: fills its templates, checks rules, records the start in the store, runs, and stores the result. */
 
 import { readError } from '../../core/classify.ts';
 import {

@@ -28,7 +28,7 @@ import { readOutputs } from './storage/outputs.ts';
 import type { RunContext } from './storage/run-context.ts';
 import { reloadRun, runKey } from './storage/runs.ts';
 
-/** What runs have in common. */
+/** The parts that all runs share. */
 export interface Runner {
   readonly options: SwitchgearOptions;
   readonly store: Store;
@@ -139,7 +139,7 @@ function stopForRejectedRule({ rule, reason }: { readonly rule: Rule; readonly r
   return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
 }
 
-/** What the steps before gave, for a run that goes on; without all of it nothing runs. */
+/** Reads the outputs of earlier steps for a resumed run; the run fails if one is missing. */
 async function loadOutputs({ active, outputs }: RunContext): Promise<StopReason | undefined> {
   const lost = await readOutputs(active.store, active.run, outputs);
   return lost === undefined

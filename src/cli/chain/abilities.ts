@@ -1,4 +1,4 @@
-/** What the steps of a chain can do when the command runs it: MCP servers, and what the policy turns on. */
+/** Collects the abilities of a chain that the command runs: MCP servers, and built-in ones that the policy turns on. */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import type { AbilitySettings } from '../../core/settings.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
 
-/** Where hosts keep the servers of a folder. */
+/** File names under which agent hosts keep the MCP servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
 /** The servers of the file that was given, else of the folder; they start in the folder of their file. */

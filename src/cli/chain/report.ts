@@ -34,7 +34,7 @@ const styles: Readonly<Record<RunState['status'] | StepState['status'], Style>> 
   waiting: 'yellow',
 };
 
-/** What is known about where a run can be reached from. */
+/** Options that the printed follow-up commands need. */
 export interface CommandHints {
   readonly clock: Clock;
   /** Options that commands about this run need, too. */

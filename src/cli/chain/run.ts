@@ -26,7 +26,7 @@ import { createReadOnlyChains, makeCommandHints, resolveRunId } from './runs.ts'
 
 const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose'];
 
-/** What can be wrong with how a run was asked for: nothing ran. */
+/** Error codes of a run that never started. */
 const usageErrorCodes = new Set([
   'ability_off',
   'invalid_argument',
@@ -82,7 +82,7 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   });
 }
 
-/** Where the chain of a run lies: its servers are named there, and its commands run there. */
+/** The folder of the chain of a run: it names the MCP servers, and its commands run there. */
 function findChainFolder(origin: string | undefined, { cwd, err }: Terminal): string {
   if (origin === undefined) return cwd;
   const folder = dirname(origin);
@@ -137,7 +137,7 @@ async function runInStore(
   });
 }
 
-/** At the terminal where somebody sits there, and in the inbox. Who leaves the terminal at a question ends the run. */
+/** Asks at the terminal, if there is one, and in the inbox. Leaving the terminal at a question cancels the run. */
 function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop: AbortController): Approver {
   if (input === undefined) return cardApprover({ store });
   const terminalApprover = atTerminal({ input });

@@ -26,7 +26,7 @@ import {
 } from '../command.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
 
-/** What a halt cannot do in Codex, for whoever installs or checks its hooks. */
+/** A limitation of Codex that `init` and `doctor` print. */
 export const codexHaltNote =
   'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
 

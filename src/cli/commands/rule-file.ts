@@ -25,7 +25,7 @@ export interface RuleFile {
   readonly rules: (params: Readonly<Record<string, unknown>>) => readonly Rule[];
   readonly settings: RuleSettings;
   readonly chain?: Chain;
-  /** One line each, with the place where one is known. */
+  /** One line per problem, with its line and column if known. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }

@@ -20,7 +20,7 @@ export function printDiff(path: string, before: string, after: string, { out }: 
   for (const line of current.slice(head, current.length - tail)) out(`+ ${line}`);
 }
 
-/** What a file was before our hooks came into it; null = there was none. */
+/** The contents of a settings file before and after the hooks were added; `before` is null if there was no file. */
 export interface SettingsBackup {
   readonly before: string | null;
   readonly after: string;

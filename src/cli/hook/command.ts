@@ -63,7 +63,7 @@ function parseTimeout(text: string | undefined): number {
   return secs * 1000;
 }
 
-/** What came, or what is wrong with it. */
+/** Reads the payload of the hook; returns a message if the payload is invalid. */
 async function readPayload({ input }: Terminal): Promise<Payload | string> {
   const parts: Buffer[] = [];
   const isComplete = input === undefined && readStdinSync(parts);

@@ -1,4 +1,4 @@
-/** What a hook works with: the store, the policy of the project, the run around it; opened for one event. */
+/** Opens the store, the policy of the project and the surrounding run for one hook event, and handles the event. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** One attempt of an agent: watched, passed on, and ended when its task is halted or somebody wants it to end. */
+/** Runs one attempt of an agent: passes its output on, watches its task, and ends the process on a halt. */
 
 import { haltedDrainMs, leftBehindMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -79,7 +79,7 @@ export async function runAttempt(
     const maxDrainMs = endedTree === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
     await child.drain(clock, maxDrainMs, () => tree.scan().length > 0);
     outputReader.end(ending === undefined);
-    // What a hook of the agent or an operator said last may not have been heard of yet.
+    // Reads the last reports of hooks and orders before the result is final.
     accounting.poll();
     sweep(runtimeOf(context.gear));
     const ended = await ending; // The last line that it printed may have been one too many.

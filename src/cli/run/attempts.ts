@@ -18,14 +18,14 @@ import { endOnError, type LaunchedRun, launch } from './launch.ts';
 /** Exit codes of `switchgear run` that are its own; else it ends with the code of the agent. */
 const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
 
-/** What is to be started: the command, and the task it runs as. */
+/** The command to start, and the task that it runs as. */
 export interface RunStart extends RunTask {
   readonly command: readonly string[];
-  /** Where it was started already. */
+  /** The process, if the command was started already. */
   readonly launched?: LaunchedRun;
 }
 
-/** What is told to an agent that goes on with its own conversation. */
+/** The prompt for an agent that resumes its own conversation. */
 const continuePrompt = 'Go on where you stopped.';
 
 type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly how: 'halted' }> };
@@ -137,7 +137,7 @@ function findChoices({ gear }: RunCommandContext, { record, task }: HaltedAttemp
   return { retry: gear.retryOptions(task) !== undefined, narrow: makeNarrowedCommand(record, '…') !== undefined };
 }
 
-/** What to start for a wish; undefined where it starts nothing. */
+/** Plans the next attempt for a follow-up; returns undefined if the follow-up starts none. */
 export function planNextStart(
   { followUp }: Pick<HaltAnswer, 'followUp'>,
   record: RunRecord,
@@ -172,7 +172,7 @@ const cardActions: { readonly [action in HaltAnswer['followUp']['action']]?: Car
   dismiss: 'dismiss',
 };
 
-/** Who answers at the terminal answers the card. */
+/** Writes an answer from the terminal to the card. */
 function answerCardFromTerminal(
   { gear }: RunCommandContext,
   card: Card | undefined,

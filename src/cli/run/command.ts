@@ -1,4 +1,4 @@
-/** `switchgear run`: any agent command on a breaker. What judges it is loaded while it starts. */
+/** The command `switchgear run`: runs any agent command as a task. The engine loads while the agent starts. */
 
 import { readdirSync } from 'node:fs';
 import { SwitchgearError } from '../../core/error.ts';

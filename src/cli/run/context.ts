@@ -1,4 +1,4 @@
-/** What one call of `switchgear run` works with, through all of its attempts. */
+/** The parts that all attempts of one `switchgear run` share. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import type { Clock } from '../../ports/clock.ts';

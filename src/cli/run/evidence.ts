@@ -1,4 +1,4 @@
-/** What a halted agent did last and how often: quoted at the terminal of whoever runs it, and kept nowhere else. */
+/** Counts the last calls of an agent for the report of a halt at the terminal; stores nothing. */
 
 import type { AgentEvent } from '../../agents/index.ts';
 import { createRecentMap } from '../../core/bounded.ts';

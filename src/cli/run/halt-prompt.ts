@@ -1,4 +1,4 @@
-/** What to do with a halted run: asked at the terminal, and answered there or in the inbox, whichever comes first. */
+/** Asks how a halted run continues, at the terminal and in the inbox; the first answer counts. */
 
 import { createInterface } from 'node:readline';
 import type { CardAction } from '../../core/card.ts';
@@ -13,7 +13,7 @@ export type FollowUp = RunFollowUp | { readonly action: 'none' };
 
 export interface HaltAnswer {
   readonly followUp: FollowUp;
-  /** Where it was answered: at the terminal the card is still to be turned. */
+  /** The place of the answer; an answer at the terminal still has to be written to the card. */
   readonly answeredAt: 'terminal' | 'inbox' | 'nowhere';
 }
 

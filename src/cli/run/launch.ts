@@ -27,14 +27,14 @@ export type LaunchMode = 'interactive' | 'pass' | 'show' | 'events';
 export interface LaunchedRun {
   /** The run as the store knows it from now on. */
   readonly record: RunRecord;
-  /** What is known of its command. */
+  /** The recognized agent of the command. */
   readonly agent: AgentCommand;
   readonly mode: LaunchMode;
   /** The agent's own name of its conversation, where that is known before it says so. */
   readonly conversation: string | undefined;
   /** When it began, by the wall clock. */
   readonly wallMs: number;
-  /** What asks it to end: at a terminal Ctrl-C is only a word in the conversation. */
+  /** The signal that asks the agent to end; an interactive agent treats Ctrl-C as input. */
   readonly signal: 'SIGINT' | 'SIGTERM';
   /** Sets the terminal as it was, where the command had it to itself. */
   restoreTerminal(): void;
@@ -92,12 +92,12 @@ export async function launch(
   return { ...launchInfo, signal, restoreTerminal, tree, watchdog, child };
 }
 
-/** Who the agent is: the known program, or the command. */
+/** The name of the agent: the recognized program, else the command. */
 function findAgentName(cli: string, [program = '']: readonly string[]): string {
   return cli === 'other' ? basename(program) : cli;
 }
 
-/** Does what follows a launch. Where that breaks, nobody watches the agent: it is ended before that is told. */
+/** Runs `work` after a launch; ends the agent if `work` throws, since nothing would watch it. */
 export async function endOnError<T>(
   { child, tree, signal, watchdog }: LaunchedRun,
   work: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** What was said on the command line of `switchgear run`, before the `--`. */
+/** Parses the options of `switchgear run` before the `--`. */
 
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { type ParsedArgs, readArgs, type Terminal, usageError } from '../command
 
 export interface RunCommandOptions {
   readonly parsedArgs: ParsedArgs;
-  /** What stood before the `--`, word by word. */
+  /** The arguments before the `--`, unparsed. */
   readonly ownArgs: readonly string[];
   readonly command: readonly string[];
   readonly limits: Partial<TaskSettings>;

@@ -1,4 +1,4 @@
-/** What an agent prints on its way through: passed on or shown, read into events, and told to whoever wants to know. */
+/** Reads the output of an agent into events, and passes the output on or renders it. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
 import { createPaint } from '../terminal-table.ts';
@@ -8,7 +8,7 @@ import { createEventRenderer } from './render-events.ts';
 
 export interface OutputReader {
   feed(piece: Buffer): Promise<void> | undefined;
-  /** Nothing more comes. What an agent said last is its answer if it came to its end. */
+  /** Ends the output; the last message of an agent that finished is its answer. */
   end(isAnswer: boolean): void;
 }
 

@@ -1,4 +1,4 @@
-/** What reaches a run from outside: Ctrl-C, other signals, a reader of the output that has gone, a night's sleep. */
+/** Handles signals to a run: Ctrl-C, termination, a closed reader of the output, suspend and continue. */
 
 import type { Terminal } from '../command.ts';
 

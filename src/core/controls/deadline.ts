@@ -4,6 +4,7 @@ import type { Control, Gauge } from '../control.ts';
 import type { TaskSettings } from '../settings.ts';
 import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
 
+/** The clocks of one task. */
 export interface DeadlineState {
   startedAtMs: number;
   /** The last sign of life of the task or a descendant. */
@@ -17,6 +18,7 @@ export interface DeadlineState {
   stoppedMs: number;
 }
 
+/** Creates the deadline control. */
 export function deadline(settings: TaskSettings): Control<DeadlineState> {
   const { maxDurationSecs, maxIdleSecs } = settings;
 

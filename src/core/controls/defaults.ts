@@ -4,6 +4,7 @@ import { tokensMax } from '../limits.ts';
 import type { Settings } from '../settings.ts';
 import { defaultBreaker } from './breaker/defaults.ts';
 
+/** The default settings. */
 export const defaultSettings: Settings = {
   mode: 'enforce',
   // Tools whose failures are data: shells of known agents, and tools that run queries, code, tests or a browser.

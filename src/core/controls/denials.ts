@@ -6,6 +6,7 @@
 import type { Control, Gauge } from '../control.ts';
 import { allow, haltOverLimit } from '../verdict.ts';
 
+/** The refusals of one task. */
 export interface DenialsState {
   /** Refused calls in a row, or model turns in which every call was refused. */
   inARow: number;
@@ -15,6 +16,7 @@ export interface DenialsState {
   turnPassed: boolean;
 }
 
+/** Creates the denials control. */
 export function denials(settings: { readonly maxDenials: number }): Control<DenialsState> {
   return {
     name: 'denials',

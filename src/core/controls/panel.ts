@@ -35,6 +35,7 @@ export interface TaskControls {
   readonly denials: Control<DenialsState>;
 }
 
+/** Creates the controls of one set of limits. */
 export function createTaskControls(limits: TaskSettings, loopSettings: LoopSettings): TaskControls {
   return {
     budget: budget(limits),
@@ -52,6 +53,7 @@ export interface PanelTask {
   readonly parent: PanelTask | undefined;
 }
 
+/** Creates the cells of a new task. */
 export function initialTaskCells(controls: TaskControls, atMs: number): TaskCells {
   return {
     budget: { state: controls.budget.initial(atMs) },
@@ -92,10 +94,12 @@ function addBound<S>(
   } as unknown as BoundControl<never>);
 }
 
+/** Binds the breaker control to a cell. */
 export function bindBreaker(settings: BreakerSettings, cell: ControlCell<BreakerState>): BoundControl {
   return { control: breaker(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
 }
 
+/** Binds the delegation control to a cell. */
 export function bindDelegation(settings: DelegationSettings, cell: ControlCell): BoundControl {
   return { control: delegation(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
 }

@@ -2,12 +2,14 @@
 
 import { allow, type Verdict } from '../verdict.ts';
 
+/** The limit of a watcher. */
 export interface StormSettings {
-  /** Events admitted per window; one more trips.  */
+  /** Events admitted per window; one more trips. */
   readonly maxEvents: number;
   readonly windowSecs: number;
 }
 
+/** The counts of a watcher. */
 export interface StormState {
   tripped: boolean;
   /** Events of the current and the previous half of the window. */
@@ -18,6 +20,7 @@ export interface StormState {
   dropped: number;
 }
 
+/** Creates the initial state. */
 export function initialStorm(atMs: number): StormState {
   return { tripped: false, windowAtMs: atMs, events: 0, before: 0, dropped: 0 };
 }

@@ -18,6 +18,7 @@ interface KnownBreaker {
   counted: number;
 }
 
+/** Replays a journal of level `refusals`. */
 export function replayRecords(
   entries: readonly Entry[],
   settings: Settings,

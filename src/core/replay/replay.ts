@@ -1,4 +1,6 @@
-/** Decides a journal again, from nothing: the same entries under the same settings must give the same decisions. */
+/**
+ * Decides a journal again from an empty state: the same entries under the same settings must give the same decisions.
+ */
 
 import type { Action } from '../action.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
@@ -10,24 +12,25 @@ import { replayRecords } from './records.ts';
 import { createReplayState, type ReplayOptions, type ReplayState } from './state.ts';
 import type { ReplayTask } from './tasks.ts';
 
-/** A line that came out differently. */
+/** An entry whose replayed decision differs. */
 export interface ReplayDifference {
   readonly seq: number;
   readonly expected: string;
   readonly got: string;
 }
 
+/** The result of a replay. */
 export interface Replay {
-  /** Decisions, trips and halts that were compared. */
+  /** Compared decisions, trips and halts. */
   readonly decisions: number;
   readonly differences: readonly ReplayDifference[];
-  /** The last line that was looked at: a replay ends where another policy was taken. */
+  /** The last replayed entry: a replay ends where the policy was reloaded. */
   readonly lastSeq: number;
 }
 
 /**
- * Replays a journal, complete from its first line. One of level `all` is decided anew, call by call; of one of level
- * `refusals` every trip and halt is judged again by the counters it was written with.
+ * Replays a journal that is complete from its first entry. At level `all` every call is decided again; at level
+ * `refusals` every trip and halt is judged by the counters in its entry.
  */
 export function replay(entries: readonly Entry[], settings: Settings, options: ReplayOptions = {}): Replay {
   const end = entries.findIndex(({ type }) => type === 'policy-reloaded');
@@ -267,7 +270,7 @@ function applyDelegationReturn(run: JournalReplay, entry: Extract<Entry, { type:
 
 const handTrip = 'a trip by hand';
 
-/** The delegation that a return is about; only its name and place matter. */
+/** The action of a returned delegation; only its name and location matter. */
 const emptyDelegation: Action = {
   id: 0,
   kind: 'delegation',
@@ -280,7 +283,7 @@ const emptyDelegation: Action = {
   patienceMs: 0,
 };
 
-/** A halt that nothing in the state says: by hand, or because a price is unknown. */
+/** A halt that the state does not determine: by an operator, or for an unknown price. */
 function isExternalHalt(stop: Stop): boolean {
   return stop.control === 'operator' || stop.counters.actual === 'unknown';
 }

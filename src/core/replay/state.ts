@@ -25,6 +25,7 @@ export interface ReplayOptions {
   readonly mode?: 'enforce' | 'observe';
 }
 
+/** The breakers, cells and tasks of a replay. */
 export interface ReplayState {
   readonly tasks: ReplayTasks;
   /** The bound controls of a call, in the order of the guard: the first of equal verdicts is named. */
@@ -43,6 +44,7 @@ export function breakerSettingsResolver(settings: Settings, options: ReplayOptio
     options.breakerSettings?.(name, agent, tuned) ?? { ...settings.circuitBreaker, ...tuned };
 }
 
+/** Creates the empty state of a replay. */
 export function createReplayState(settings: Settings, options: ReplayOptions): ReplayState {
   const rules = options.rules ?? createRuleSet(settings.rules.flatMap((text) => parseRuleText(text).rule ?? [])).rules;
   const ownControls = (options.controls ?? []) as readonly Control[];

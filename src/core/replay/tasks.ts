@@ -14,6 +14,7 @@ import type { Entry } from '../event.ts';
 import type { Settings } from '../settings.ts';
 import type { Code, Stop } from '../verdict.ts';
 
+/** A task of a replay. */
 export interface ReplayTask extends PanelTask {
   readonly parent: ReplayTask | undefined;
   readonly children: ReplayTask[];
@@ -27,6 +28,7 @@ export interface ReplayTask extends PanelTask {
   readonly reported: Set<Code>;
 }
 
+/** The tasks of a replay, by id. */
 export interface ReplayTasks {
   start(entry: Extract<Entry, { type: 'task-started' }>): void;
   end(id: string | undefined): void;
@@ -36,6 +38,7 @@ export interface ReplayTasks {
   listMissingHalts(): readonly ReplayTask[];
 }
 
+/** Creates the empty task tree of a replay. */
 export function createReplayTasks(
   settings: Settings,
   ownControls: readonly Control<never>[],

@@ -19,7 +19,7 @@ export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry
     const budget = readPolicyBudget(report, item, itemPath);
     const key = JSON.stringify([budget.scope, budget.unit, budget.windowSecs]);
     const before = indexByKey.get(key);
-    if (before !== undefined) addProblem(report, itemPath, `says again what budgets[${before}] says: keep one of them`);
+    if (before !== undefined) addProblem(report, itemPath, `repeats budgets[${before}]: keep one of them`);
     indexByKey.set(key, index);
     return budget;
   });
@@ -34,7 +34,7 @@ function readPolicyBudget(report: Report, value: unknown, path: Path): JointBudg
   checkSection({ ...report, provenance: new Map() }, budgetFields, value, path, budget);
   if (isTable(value) && report.problems.length === before) {
     for (const name of ['scope', 'unit', 'limit']) {
-      if (budget[name] === undefined) addProblem(report, path, `must say its ${name}`);
+      if (budget[name] === undefined) addProblem(report, path, `must set ${name}`);
     }
   }
   if (budget.windowSecs === undefined) delete budget.windowSecs;

@@ -99,7 +99,7 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
   for (const entry of readDocumentEntries(report, document ?? null, [])) {
     const name = toSnakeCase(entry.name);
     const before = entries.get(name);
-    if (before) addProblem(report, entry.path, `says again what ${before.name} says: keep one of them`);
+    if (before) addProblem(report, entry.path, `repeats ${before.name}: keep one of them`);
     else if (topNames.includes(name)) entries.set(name, entry);
     // Editors write $schema.
     else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${suggestName(name)}`);

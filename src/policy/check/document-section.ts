@@ -27,8 +27,8 @@ export function readDocumentEntries(report: Report, input: unknown, path: Path):
   for (const [name, value] of Object.entries(input)) {
     const entryPath = [...path, shorten(name, nameLengthMax)];
     if (value === undefined) continue;
-    if (reservedNames.includes(name)) addProblem(report, entryPath, 'is a name that no policy may use');
-    else if (textProblem(name)) addProblem(report, entryPath, 'is no usable name');
+    if (reservedNames.includes(name)) addProblem(report, entryPath, 'is a reserved name');
+    else if (textProblem(name)) addProblem(report, entryPath, 'is not a valid name');
     else entries.push({ name, value, path: entryPath });
   }
   return entries;
@@ -57,7 +57,7 @@ export function checkSection(
     }
     const before = writtenNames.get(name);
     if (before !== undefined) {
-      addProblem(report, entry.path, `says again what ${before} says: keep one of them`);
+      addProblem(report, entry.path, `repeats ${before}: keep one of them`);
       continue;
     }
     writtenNames.set(name, entry.name);

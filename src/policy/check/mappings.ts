@@ -7,6 +7,7 @@ import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
 import { textProblem } from './value.ts';
 
+/** Reads the mappings of a document, by program name. */
 export function readPolicyMappings(
   report: Report,
   { value, path }: DocumentEntry,
@@ -26,7 +27,7 @@ function readMapping(report: Report, { value, path }: DocumentEntry): Table {
     else addProblem(report, entryPath, 'is not a setting: a mapping has kind and events');
   }
   if (Object.keys(mapping.events as Table).length === 0)
-    addProblem(report, path, 'must say what at least one kind of event is, as in events.call');
+    addProblem(report, path, 'must map at least one kind of event, as in events.call');
   return mapping;
 }
 
@@ -46,7 +47,7 @@ function readEvents(report: Report, { value, path }: DocumentEntry): Table {
     for (const [name, entry] of Object.entries(rest)) {
       if (!(mappedFields as readonly string[]).includes(name)) {
         const near = findNearestName(name, mappedFields);
-        addProblem(report, entry.path, `is no field of an event${near ? `; did you mean ${near}?` : ''}`);
+        addProblem(report, entry.path, `is not a field of an event${near ? `; did you mean ${near}?` : ''}`);
       }
       mapped[name] = readPath(report, entry);
     }

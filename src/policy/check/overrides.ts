@@ -42,7 +42,7 @@ function readToolOverride(report: Report, { name, value, path }: DocumentEntry):
     const section = presetName && presets[presetName]?.circuit_breaker;
     if (section) checkSection(createPresetReport(report, presetName), breakerFields, section, provenancePath, into);
     else if (presetName)
-      addProblem(report, [...path, 'preset'], `is ${describeValue(presetName)}, which says nothing about breakers`);
+      addProblem(report, [...path, 'preset'], `is ${describeValue(presetName)}, which has no breaker settings`);
     checkSection(report, breakerFields, Object.assign(emptyTable(), settings), path, into, provenancePath);
   }
   return into;
@@ -54,7 +54,7 @@ function readAgentOverride(report: Report, { name, value, path }: DocumentEntry)
     const section = toSnakeCase(entry.name);
     const fields = section === 'circuit_breaker' ? breakerFields : section === 'task' ? taskFields : undefined;
     if (!fields) addProblem(report, entry.path, 'is not a setting; an agent has "circuit_breaker" and "task"');
-    else if (into[toCamelCase(section)]) addProblem(report, entry.path, 'is said twice: keep one of them');
+    else if (into[toCamelCase(section)]) addProblem(report, entry.path, 'is set twice: keep one of them');
     else {
       const part: Table = {};
       into[toCamelCase(section)] = part;

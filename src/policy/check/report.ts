@@ -14,6 +14,7 @@ export interface PolicySource {
   readonly lineOf?: (path: Path) => number | undefined;
 }
 
+/** The origin of a value. */
 export type Source = 'default' | 'code' | `preset ${string}` | `file ${string}` | `environment ${string}`;
 
 /** An effective value and its origin. */
@@ -27,6 +28,7 @@ export interface Provenance {
   readonly note?: string;
 }
 
+/** The problems and origins that a check collects. */
 export interface Report {
   readonly problems: string[];
   readonly provenance: Map<string, Provenance>;

@@ -26,7 +26,7 @@ function readPolicyRule(report: Report, value: unknown, path: Path): RuleText | 
   const parsed = typeof value === 'string' ? parseRule(value) : parseRuleText(readRuleFields(report, value, path));
   if (report.problems.length > before) return undefined; // The problems of its parts are reported already.
   if (parsed.error !== undefined) {
-    addProblem(report, path, `is no rule: ${parsed.error}`);
+    addProblem(report, path, `is not a valid rule: ${parsed.error}`);
     return undefined;
   }
   const { target, condition, action, reason } = parsed.rule;

@@ -69,7 +69,7 @@ function mapProblem(value: unknown, itemProblem: (item: unknown) => string | und
   if (!isTable(value)) return `must be a table of names, got ${describeValue(value)}`;
   for (const name of Object.keys(value)) {
     const problem = reservedNames.includes(name)
-      ? 'is a name that no policy may use'
+      ? 'is a reserved name'
       : (textProblem(name) ?? itemProblem(value[name]));
     if (problem) return `[${describeValue(name)}] ${problem}`;
   }

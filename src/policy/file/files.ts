@@ -17,7 +17,7 @@ export function findPolicy(folder: string): string | undefined {
     .map((end) => join(folder, `switchgear${end}`))
     .filter((path) => existsSync(path));
   if (paths.length > 1)
-    throw new SwitchgearError('ambiguous_policy', `there are two policies, keep one: ${paths.join(' and ')}`);
+    throw new SwitchgearError('ambiguous_policy', `found two policy files, keep one: ${paths.join(' and ')}`);
   return paths[0];
 }
 
@@ -38,6 +38,7 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
   return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only is an empty document.
 }
 
+/** Options of `watchPolicy`. */
 export interface WatchPolicyOptions {
   /** The clock to poll with. @default the file system's own watch */
   readonly clock?: Pick<Clock, 'after'>;
@@ -45,6 +46,7 @@ export interface WatchPolicyOptions {
   readonly onProblem?: (error: Error) => void;
 }
 
+/** A watched policy file. */
 export interface PolicyWatch {
   /** The last valid policy. */
   readonly policy: CheckedPolicy;

@@ -3,6 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import type { Path } from '../check/report.ts';
 
+/** The values of a document, and their lines. */
 export interface ParsedDocument {
   readonly value: unknown;
   /** The line of a key, or of its nearest ancestor with a known line. */

@@ -47,7 +47,7 @@ export function listAdvice(settings: Settings): readonly string[] {
     advice.push(`circuit_breaker.recovery_timeout_secs is ${breaker.recoveryTimeoutSecs}: most outages last longer.`);
   }
   if (task.maxIdleSecs > task.maxDurationSecs)
-    advice.push('task.max_idle_secs is longer than task.max_duration_secs: it never speaks first.');
+    advice.push('task.max_idle_secs is longer than task.max_duration_secs: the idle limit never applies first.');
   if (journal.content === 'full') advice.push('journal.content is "full": arguments, secrets included, are kept.');
   return advice;
 }

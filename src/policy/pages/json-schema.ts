@@ -7,6 +7,7 @@ import type { SectionFields, Setting } from '../table/setting.ts';
 import { breakerFields, budgetFields, sections, taskFields, topFields } from '../table/settings.ts';
 import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
+/** A JSON Schema as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const name: JsonSchema = { type: 'string', minLength: 1, maxLength: nameLengthMax };

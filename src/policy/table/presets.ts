@@ -26,7 +26,7 @@ const namedPresets = {
       enable_health_check: true,
       health_check_interval_secs: 30,
       graceful_degradation: true,
-      // The settings of each preset, written as a policy document. A preset never switches a control off.
+      // PraisonAI exempts denials only, and recognizes them by their flags, not by their names.
       ignore_errors: [],
     },
   },
@@ -43,7 +43,7 @@ const namedPresets = {
     task: { max_tool_calls: 50, max_spend_cents: 5000, max_duration_secs: 1800, max_idle_secs: 300 },
     loop: { similarity_jaccard_threshold: 0.95, window_size: 3, token_cap: 512 },
   },
-  // PraisonAI exempts denials only, and recognizes them by their flags, not by their names.
+  // Halts almost no good run, and finds fewer loops: successful repetition is left to the budgets.
   cautious: {
     loop: {
       row_across_calls: false,
@@ -56,7 +56,7 @@ const namedPresets = {
       near_error_points: 7,
     },
   },
-  // Halts almost no good run, and finds fewer loops: successful repetition is left to the budgets.
+  // Halts more bad runs, and some good ones: for unattended agents.
   strict: {
     circuit_breaker: { failure_threshold: 3 },
     task: { max_tool_calls: 25 },
@@ -77,7 +77,7 @@ const namedPresets = {
       near_error_points: 8,
     },
   },
-  // Halts more bad runs, and some good ones: for unattended agents.
+  // Model responses may take minutes; their tasks have limits of their own.
   llm: {
     circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 30, success_threshold: 2, timeout_secs: 'none' },
   },
@@ -92,13 +92,13 @@ const namedPresets = {
   },
 } as const satisfies Readonly<Record<string, Preset>>;
 
-/** Model responses may take minutes; their tasks have limits of their own. */
+/** The name of a preset. */
 export type PresetName = keyof typeof namedPresets;
 
-/** The preset implied by a spelling: only the CueDeck document writes `reset_timeout_seconds`. */
+/** The settings of each preset, written as a policy document. A preset never switches a control off. */
 export const presets: Readonly<Record<string, Preset>> = namedPresets;
 
-/** The preset that a spelling gives away: only the file of seed 001 writes `reset_timeout_seconds`. */
+/** The preset implied by a spelling: only the CueDeck document writes `reset_timeout_seconds`. */
 export const presetBySpelling: Readonly<Record<string, string>> = { reset_timeout_seconds: 'cuedeck' };
 
 function defaultsOfBreaker(): Table {

@@ -9,6 +9,7 @@ interface Names {
   readonly env?: string;
 }
 
+/** A setting with a number. */
 export interface NumberSetting extends Names {
   readonly kind: 'whole' | 'number';
   /** The default; undefined means that the limit is off. */
@@ -21,23 +22,27 @@ export interface NumberSetting extends Names {
   readonly optional?: boolean;
 }
 
+/** A setting that is true or false. */
 export interface FlagSetting extends Names {
   readonly kind: 'flag';
   readonly default: boolean;
 }
 
+/** A setting with one of some words. */
 export interface ChoiceSetting extends Names {
   readonly kind: 'choice';
   readonly default: string;
   readonly of: readonly string[];
 }
 
+/** A setting with a list of texts. */
 export interface TextsSetting extends Names {
   readonly kind: 'texts';
   readonly default: readonly string[];
   readonly of?: readonly string[];
 }
 
+/** A setting with a map by name. */
 export interface MapSetting extends Names {
   /** A map of names to whole numbers, or to names. */
   readonly kind: 'counts' | 'names';
@@ -46,6 +51,7 @@ export interface MapSetting extends Names {
   readonly of?: readonly string[];
 }
 
+/** The description of one setting. */
 export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting;
 
 /** The settings of one section, by their names in files. */

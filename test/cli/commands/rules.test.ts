@@ -54,7 +54,7 @@ test('rules lint tells everything that is wrong, with the place, and fails', asy
   assert.match((await run(context, 'lint', 'open.md')).out, /^open\.md: a <nyaya> block is not closed$/);
   assert.match(
     (await run(context, 'lint', 'bad.toml')).out,
-    /^rules\[0\] is no rule: condition must be .* \(bad\.toml, line 1\)$/,
+    /^rules\[0\] is not a valid rule: condition must be .* \(bad\.toml, line 1\)$/,
   );
   assert.match((await run(context, 'lint', 'bad.yaml')).out, /^bad\.yaml:2:20: .*\nbad\.yaml:3:1: steps must have/);
   for (const file of ['bad.txt', 'open.md', 'bad.toml', 'bad.yaml'])

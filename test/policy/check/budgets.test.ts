@@ -46,11 +46,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
     /^budgets must be a list of at most 100 budgets, got a list of/,
   ],
   ['no table', [7], /^budgets\[0\] must be a table, got 7$/],
-  [
-    'nothing said',
-    [{}],
-    /budgets\[0\] must say its scope\n- budgets\[0\] must say its unit\n- budgets\[0\] must say its/,
-  ],
+  ['nothing said', [{}], /budgets\[0\] must set scope\n- budgets\[0\] must set unit\n- budgets\[0\] must set/],
   [
     'another scope',
     [{ ...good, scope: 'team' }],
@@ -70,11 +66,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
     /^budgets\[0\]\.window_secs must be a number above 0 or "none", got 0$/,
   ],
   ['a slip', [{ ...good, window: 60 }], /^budgets\[0\]\.window is not a setting; did you mean window_secs\?$/],
-  [
-    'the same twice',
-    [good, { ...good, limit: 2 }],
-    /^budgets\[1\] says again what budgets\[0\] says: keep one of them$/,
-  ],
+  ['the same twice', [good, { ...good, limit: 2 }], /^budgets\[1\] repeats budgets\[0\]: keep one of them$/],
 ];
 
 for (const [name, budgets, message] of bad) {
@@ -83,7 +75,7 @@ for (const [name, budgets, message] of bad) {
   });
 }
 
-test('the line of a file is said where a budget is wrong', () => {
+test('the problem of a budget names the line in the file', () => {
   const text = '[[budgets]]\nscope = "global"\nunit = "calls"\nlimit = -1\n';
   assert.throws(() => parsePolicy(text, 'x.toml'), /budgets\[0\]\.limit .*got -1 \(x\.toml, line 4\)/);
 });

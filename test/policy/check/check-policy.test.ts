@@ -56,7 +56,7 @@ test('snake case and camel case mean the same', () => {
   assert.equal(snake.settings.circuitBreaker.failureThreshold, 3);
 });
 
-test('every setting that is not said keeps its default', () => {
+test('every absent setting keeps its default', () => {
   const { circuitBreaker } = checkPolicy({ circuit_breaker: { timeout: 5 } }).settings;
   assert.equal(circuitBreaker.timeoutSecs, 5);
   assert.equal(circuitBreaker.failureThreshold, 5);
@@ -154,17 +154,17 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   [
     'one setting in two spellings',
     { task: { max_tokens: 1, maxTokens: 2 } },
-    'task.maxTokens says again what max_tokens says: keep one of them',
+    'task.maxTokens repeats max_tokens: keep one of them',
   ],
   [
     'one setting under its alias, too',
     { circuit_breaker: { timeout: 1, timeout_secs: 2 } },
-    'circuit_breaker.timeout_secs says again what timeout says: keep one of them',
+    'circuit_breaker.timeout_secs repeats timeout: keep one of them',
   ],
   [
     'one section in two spellings',
     { rule_settings: {}, ruleSettings: {} },
-    'ruleSettings says again what rule_settings says: keep one of them',
+    'ruleSettings repeats rule_settings: keep one of them',
   ],
   [
     'an unknown part of an agent',
@@ -179,13 +179,17 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   [
     'a preset without a breaker for a tool',
     { tools: { x: { preset: 'nabaos' } } },
-    'tools.x.preset is "nabaos", which says nothing about breakers',
+    'tools.x.preset is "nabaos", which has no breaker settings',
   ],
-  ['a rule that cannot be read', { rules: [{ condition: 'amount', action: 'abort' }] }, 'rules[0] is no rule: '],
+  [
+    'a rule that cannot be read',
+    { rules: [{ condition: 'amount', action: 'abort' }] },
+    'rules[0] is not a valid rule: ',
+  ],
   [
     'a rule with an unknown action',
     { rules: [{ condition: 'a>1', action: 'explode' }] },
-    'rules[0] is no rule: action must be abort, confirm or throttle',
+    'rules[0] is not a valid rule: action must be abort, confirm or throttle',
   ],
   [
     'a rule with an unknown part',
@@ -224,7 +228,7 @@ test('an unknown preset lists the known ones', () => {
   assert.match(problemsOf({ preset: 'cuedek' })[0] ?? '', /^preset must be "default", "praison".* got "cuedek"$/);
 });
 
-test('all problems are told at once, up to a bound', () => {
+test('all problems are reported at once, up to a bound', () => {
   assert.equal(problemsOf({ task: { max_tool_calls: 0, max_idle_secs: 0 }, nothing: 1 }).length, 3);
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`zzz${index}`, 1]));
   const problems = problemsOf(many);
@@ -241,7 +245,7 @@ test('"none" takes a limit away where it may be absent, in general and for one t
   assert.ok('maxConcurrent' in (settings.tools.x ?? {}));
 });
 
-test('undefined is not said', () => {
+test('an undefined setting counts as absent', () => {
   const { settings } = checkPolicy({ task: undefined, loop: { enabled: undefined } });
   assert.equal(settings.loop.enabled, true);
   assert.equal(settings.task.maxToolCalls, 50);
@@ -274,7 +278,7 @@ test('a checked policy does not follow later changes of the document', () => {
   assert.deepEqual(settings.circuitBreaker.countErrors, ['X']);
 });
 
-test('what code says about one breaker or task is checked alike', () => {
+test('settings from code for one breaker or task are checked the same way', () => {
   assert.deepEqual(checkBreaker({ failureThreshold: 3, recovery_timeout: 30 }), {
     failureThreshold: 3,
     recoveryTimeoutSecs: 30,
@@ -290,7 +294,7 @@ test('what code says about one breaker or task is checked alike', () => {
   );
 });
 
-test('provenance says who said each value, and under which alias', () => {
+test('provenance names the origin of each value, and its alias', () => {
   const lineOf = () => 4;
   const { provenance } = checkPolicy(
     { preset: 'mcp', circuit_breaker: { recovery_timeout: 12 }, tools: { 'a.b': { preset: 'llm', timeout: 9 } } },

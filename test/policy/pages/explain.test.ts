@@ -50,7 +50,7 @@ const advised: readonly (readonly [object, RegExp])[] = [
   [{ circuit_breaker: { failure_threshold: 50 } }, /flaky tools/],
   [{ circuit_breaker: { timeout_secs: 'none' } }, /slow tools/],
   [{ circuit_breaker: { recovery_timeout_secs: 1 } }, /outages/],
-  [{ task: { max_idle_secs: 3600 } }, /never speaks first/],
+  [{ task: { max_idle_secs: 3600 } }, /never applies first/],
   [{ journal: { content: 'full' } }, /secrets/],
 ];
 

@@ -2,7 +2,7 @@
 
 import { mcpMessageBytesMax } from '../../../core/limits.ts';
 
-/** What is said of a server that sent too much. */
+/** The message for a server that sent too much. */
 export const excessMessage = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
 
 /** `fetch` whose answers end in an error when a message in them is too long; `onExcess` is called first. */

@@ -5,7 +5,7 @@ import type { AbilitySource } from '../ability.ts';
 import { readMcpConfig } from './config.ts';
 import type { McpEnvironment, McpServer } from './server.ts';
 
-/** Where the servers of a configuration are started; the working folder and environment of this process unless said. */
+/** The working folder and environment of the servers; the default is those of this process. */
 export type McpOptions = Partial<McpEnvironment>;
 
 /** The servers of an `mcpServers` configuration. Each is started when a step first asks for one of its tools. */

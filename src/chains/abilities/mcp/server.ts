@@ -1,4 +1,4 @@
-/** One MCP server: started when it is first needed, and again after it ended; one process at a time. */
+/** A connection to one MCP server: starts the server on first use and again after it ended. */
 
 import {
   type CallToolResult,
@@ -25,7 +25,7 @@ export interface McpServer {
   close(): Promise<void>;
 }
 
-/** Where servers are started. */
+/** The working folder and environment in which servers start. */
 export interface McpEnvironment {
   readonly cwd: string;
   readonly env: Environment;

@@ -16,7 +16,7 @@ export interface RunRules {
   readonly ownSettings: RuleSettings;
 }
 
-/** What is about to happen; `ability` is empty after the last step. */
+/** The step to check; `ability` is empty after the last step. */
 export interface UpcomingStep {
   readonly ability: string;
   readonly agent: string;

@@ -1,9 +1,9 @@
-/** What happens in a run, as it happens: for whoever shows it. It changes nothing. */
+/** Events of a run, for display only. */
 
 import type { Card } from '../../../core/card.ts';
 import type { RunState, StepState } from './run-state.ts';
 
-/** What one rule saw before a step. */
+/** The result of one rule before a step. */
 export interface RuleCheck {
   readonly rule: string;
   readonly action: 'abort' | 'confirm' | 'throttle';

@@ -17,7 +17,7 @@ export interface StepState {
   readonly endedWallMs?: number;
   /** Bytes of its output as JSON; the output itself lies in cells of its own. */
   readonly outputBytes?: number;
-  /** What went wrong, or why it was skipped, in a sentence. */
+  /** The failure, or the reason why the step was skipped, in one sentence. */
   readonly reason?: string;
 }
 
@@ -49,7 +49,7 @@ export interface RunState {
   readonly params: ParamValues;
   /** Rules that a model wrote for this run, one line each. */
   readonly modelRules: readonly string[];
-  /** Where the chain came from, for whoever goes on with it: its abilities may lie beside it. */
+  /** The path of the chain file, for a later resume: abilities may be configured beside it. */
   readonly origin?: string;
   readonly startedWallMs: number;
   readonly endedWallMs?: number;

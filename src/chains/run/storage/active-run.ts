@@ -1,4 +1,4 @@
-/** What one attempt to run a run has in hand: the state as it was last written, and how the next one is written. */
+/** A run in the hands of this process: its last written state, and how the next transition is written. */
 
 import type { EntryBody } from '../../../core/event.ts';
 import { storeRetryMinMs } from '../../../core/limits.ts';
@@ -18,13 +18,13 @@ export interface ActiveRun {
   readonly approver: Approver | undefined;
   /** Whether it waits for answers; else the question stays in the store and the run is left. */
   readonly wait: boolean;
-  /** Who runs it. */
+  /** The owner of the run. */
   readonly by: string;
   readonly signal: AbortSignal;
   run: RunState;
   /** What is asked about, if a rule asks now; the step is empty for the run as a whole. */
   subject: { readonly step: string; readonly attempt: number; readonly args: unknown };
-  /** Who approved what is about to happen, now or before. */
+  /** The person who approved the next step, now or before. */
   approvedBy: string | undefined;
   /** The card that was answered with yes and is used up by what it approved. */
   answeredCard: string | undefined;

@@ -1,4 +1,4 @@
-/** What a run knows so far: the outputs of its steps by their keys, and what the next step would be called with. */
+/** Reads the outputs of the steps of a run, and the arguments of its next step. */
 
 import type { Store } from '../../../ports/store.ts';
 import { fillTemplates } from '../../file/template.ts';

@@ -1,4 +1,4 @@
-/** What a run works with: its gear and gate, its rules, who does what, and what came out so far. */
+/** The parts that the steps of a run share: gear, gate, rules, abilities and outputs. */
 
 import type { Switchgear } from '../../../guard/api.ts';
 import type { ChainGuard } from '../../../guard/entries/chain-step.ts';

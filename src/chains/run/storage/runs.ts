@@ -27,7 +27,7 @@ type StoredRun = Omit<RunState, keyof Plan | 'steps'> & {
 
 type Plan = Pick<RunState, 'chain' | 'params' | 'modelRules' | 'origin'>;
 
-/** What goes with a move. */
+/** Values that are written together with a transition. */
 export interface RunWriteExtras {
   readonly card?: CardChange;
   readonly entries?: readonly EntryBody[];
@@ -122,7 +122,7 @@ export async function loadRun(store: Store, id: string): Promise<RunState> {
   throw new SwitchgearError('unknown_run', `there is no run ${quoteValue(id)} in this store`);
 }
 
-/** What is stored of a run now, where its plan is known; undefined where it cannot be read. */
+/** Reads the stored state of a run whose plan is known; returns undefined if the state cannot be read. */
 export async function reloadRun(store: Store, run: RunState): Promise<RunState | undefined> {
   const stored = await readValue<StoredRun>(store, runKey(run.id));
   return stored && unpack(stored, run);

@@ -1,4 +1,4 @@
-/** What steps gave, and the plan of a run, as text in cells: longer than a cell may be, so in parts. */
+/** Stores the plan and the outputs of a run as text, split into cells of bounded length. */
 
 import { partLengthMax, runKeepMs, textPartsMax } from '../../../core/limits.ts';
 import type { Store } from '../../../ports/store.ts';

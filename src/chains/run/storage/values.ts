@@ -23,7 +23,7 @@ export interface CardChange {
   update(card: Card | undefined): Card | undefined;
 }
 
-/** What becomes true together, or not at all. */
+/** Changes that are written together, or not at all. */
 export interface StoreChanges {
   readonly values?: readonly ValueChange[];
   readonly card?: CardChange | undefined;
@@ -39,7 +39,7 @@ export type ChangeResult =
 
 export type EntryListener = (entry: Entry) => void;
 
-/** Carries out changes. What was written into the journal because of them is told. */
+/** Writes changes in one transaction and passes the written journal entries to `onEntry`. */
 export async function applyChanges(
   store: Store,
   changes: StoreChanges,

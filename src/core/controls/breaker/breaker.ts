@@ -23,6 +23,7 @@ type Failure = Extract<Outcome, { kind: 'failure' }>;
 /** The retry hint while a probe is running. */
 const probeHintMs = 1_000;
 
+/** Returns the verdict of the breaker on a call. */
 export function judgeBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): Verdict {
   if (settings.mode !== 'enforce') return allow;
   return refusalAt(state, settings, atMs) ?? allow;

@@ -14,6 +14,7 @@ import {
 } from './breaker.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
 
+/** Creates the breaker control. */
 export function breaker(settings: BreakerSettings): Control<BreakerState> {
   return {
     name: 'breaker',

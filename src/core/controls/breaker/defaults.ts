@@ -2,6 +2,7 @@
 
 import type { BreakerSettings } from '../../settings.ts';
 
+/** The default breaker settings. */
 export const defaultBreaker: BreakerSettings = Object.freeze({
   mode: 'enforce',
   trip: 'consecutive',

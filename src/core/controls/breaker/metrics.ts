@@ -5,6 +5,7 @@ import { rateSums } from './breaker.ts';
 import { openForMs } from './phases.ts';
 import type { BreakerState } from './state.ts';
 
+/** The metrics of a breaker, and the names of those above their alert values. */
 export interface BreakerMetrics {
   readonly breaker_trip_count: number;
   /** Trips in the last hour. */
@@ -18,6 +19,7 @@ export interface BreakerMetrics {
 
 const hourMs = 3_600_000;
 
+/** Computes the metrics of a breaker. */
 export function breakerMetrics(
   state: BreakerState,
   settings: BreakerSettings,

@@ -23,6 +23,7 @@ export interface SavedBreaker extends SavedWindows {
   readonly probeSuccesses: number;
 }
 
+/** Exports the state of a breaker. */
 export function exportBreaker(state: BreakerState, settings: BreakerSettings, atMs: number): SavedBreaker {
   return {
     format: 1,

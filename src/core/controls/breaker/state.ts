@@ -9,6 +9,7 @@ export interface Probe {
   endMs: number;
 }
 
+/** The state of one breaker. */
 export interface BreakerState {
   phase: 'closed' | 'open' | 'half-open';
   /** Grows with every change of phase; an outcome of an earlier generation is late. */
@@ -61,6 +62,7 @@ export interface BreakerState {
 /** The shared empty list of every breaker; lists are replaced, never written into. */
 export const emptyList: readonly never[] = Object.freeze([]);
 
+/** Creates the state of a closed breaker. */
 export function initialBreaker(settings: BreakerSettings): BreakerState {
   return {
     phase: 'closed',

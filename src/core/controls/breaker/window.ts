@@ -98,6 +98,7 @@ export interface WindowSums {
   readonly slow: number;
 }
 
+/** Sums up the last calls. With `clears` the slots of counted successes are cleared. */
 export function ringSums(state: BreakerState, { windowCalls }: BreakerSettings, clears = false): WindowSums {
   const { ring, ringAt } = state;
   let { ringFailures: failures, ringSlow: slow } = state;
@@ -113,6 +114,7 @@ export function ringSums(state: BreakerState, { windowCalls }: BreakerSettings, 
   return { calls: Math.min(ringAt, windowCalls), failures, slow };
 }
 
+/** Sums up the time window. */
 export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs: number): WindowSums {
   const { buckets, bucketAt } = state;
   const sums = { calls: 0, failures: 0, slow: 0 };
@@ -139,6 +141,7 @@ export interface SavedWindows {
   readonly partAgeMs: number;
 }
 
+/** Exports the windows. */
 export function saveWindows(state: BreakerState, settings: BreakerSettings, atMs: number): SavedWindows {
   const { ring, ringAt, ringFilled, buckets, bucketAt } = state;
   const { windowCalls } = settings;

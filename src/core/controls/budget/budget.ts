@@ -5,6 +5,7 @@ import type { Control, Gauge } from '../../control.ts';
 import type { TaskSettings } from '../../settings.ts';
 import { allow, haltOverLimit, type Verdict } from '../../verdict.ts';
 
+/** The counts of one task. */
 export interface BudgetState {
   calls: number;
   tokens: number;
@@ -17,6 +18,7 @@ export interface BudgetState {
 /** One cent in the internal money unit, millionths of a dollar. */
 export const microsPerCent = 10_000;
 
+/** Creates the budget control. */
 export function budget(settings: TaskSettings): Control<BudgetState> {
   const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
 

@@ -7,6 +7,7 @@ import type { DelegationSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop } from '../../verdict.ts';
 import { findCauseHint } from './worker-failure.ts';
 
+/** The failures of one worker in one session. */
 export interface DelegationState {
   /** The name of the worker, once it has returned. */
   worker: string;

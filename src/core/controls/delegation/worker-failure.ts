@@ -6,6 +6,7 @@ import { jaccard, tokenize } from '../../similarity.ts';
 import { codes } from '../../verdict.ts';
 import { isOwnMessage, toOneLine } from './messages.ts';
 
+/** How a worker's result is read. */
 export interface WorkerFailureOptions {
   /** Whether to search the worker's text for phrases of inability. */
   readonly phrases: boolean;
@@ -17,6 +18,7 @@ export interface WorkerFailureOptions {
   readonly incomplete?: boolean;
 }
 
+/** Whether a worker failed, and why. */
 export interface WorkerFailure {
   readonly failed: boolean;
   readonly reason: string;

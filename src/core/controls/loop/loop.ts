@@ -18,6 +18,7 @@ export interface LoopHint {
   readonly counters: Counters;
 }
 
+/** Creates the loop control. */
 export function loop(settings: LoopSettings): Control<LoopState> {
   const findHabit = createHabitLookup(settings.tools);
 

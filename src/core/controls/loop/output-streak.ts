@@ -20,6 +20,7 @@ export function countOutput(state: LoopState, event: TextObserved, settings: Loo
   state.between = noCalls;
 }
 
+/** Ends the row of alike outputs. */
 export function endStreak(state: LoopState): void {
   state.alike = 0;
   state.likeness = 1;

@@ -21,6 +21,7 @@ export function countRefusals(refused: readonly RefusedCall[], action: Action, a
   return action.turnId !== undefined && action.turnId === call.turn ? 0 : call.times;
 }
 
+/** Records a refused call. */
 export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs: number, atMs: number): void {
   const { fingerprint, name, turnId } = action;
   if (fingerprint === 0) return;
@@ -39,6 +40,7 @@ export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs:
   call.turn = turn;
 }
 
+/** Removes a refused call. */
 export function forgetRefusal(refused: RefusedCall[], fingerprint: number): void {
   const index = refused.findIndex((candidate) => candidate.fingerprint === fingerprint);
   if (index >= 0) refused.splice(index, 1);

@@ -33,6 +33,7 @@ const answerLengthMin = 50;
 /** Similarity from which two calls request nearly the same. */
 const sameRequestThreshold = 0.5;
 
+/** Scores a settled call. */
 export function scoreCall(
   memory: LoopMemory,
   settled: SettledCall,

@@ -69,6 +69,7 @@ export interface LoopMemory {
   failingAgain: number;
 }
 
+/** The state of the loop control for one task. */
 export interface LoopState {
   /** Alike outputs in a row, minus one; and the smallest similarity among them. */
   alike: number;
@@ -79,10 +80,12 @@ export interface LoopState {
   memory: LoopMemory | null;
 }
 
+/** Creates the initial state. */
 export function initialLoop(): LoopState {
   return { alike: 0, likeness: 1, between: 0, refused: [], memory: null };
 }
 
+/** Returns the memory of a state, and creates it if absent. */
 export function ensureMemory(state: LoopState): LoopMemory {
   state.memory ??= {
     seen: [],

@@ -2,11 +2,13 @@
 
 import { ruleCellsMax } from '../../limits.ts';
 
+/** A record and its size. */
 export interface BoundedRecord<T> {
   size: number;
   readonly items: Record<string, T>;
 }
 
+/** Creates an empty record. */
 export function createBoundedRecord<T>(): BoundedRecord<T> {
   return { size: 0, items: {} };
 }
@@ -22,6 +24,7 @@ export function putItem<T>(record: BoundedRecord<T>, key: string, value: T): T {
   return value;
 }
 
+/** Removes a key. */
 export function dropItem<T>(record: BoundedRecord<T>, key: string): void {
   if (record.items[key] === undefined) return;
   delete record.items[key];

@@ -6,6 +6,7 @@
 import { frequencyHistoryMax, frequencyWindowMaxMs, quoteLengthMax } from '../../limits.ts';
 import { parseNumber } from './read-key.ts';
 
+/** A parsed condition. */
 export type Condition =
   | { readonly kind: 'threshold'; readonly key: string; readonly value: number }
   | {
@@ -23,6 +24,7 @@ export type Frequency = Extract<Condition, { kind: 'frequency' }>;
 
 /** A condition, or why the text is invalid. */
 export type ParsedCondition = { readonly condition: Condition; readonly error?: undefined } | ParseFailure;
+/** Why a text is invalid. */
 export interface ParseFailure {
   readonly error: string;
 }

@@ -21,6 +21,7 @@ export interface RulesState {
   readonly due: BoundedRecord<readonly DueHit[]>;
 }
 
+/** An output rule that fired and waits for the next action. */
 export interface DueHit extends RuleHit {
   readonly atMs: number;
 }

@@ -16,6 +16,7 @@ export interface RulesInForce extends RuleEngine {
   readonly rules: readonly Rule[];
 }
 
+/** Creates the engine of a set of rules. */
 export function createRuleEngine(rules: readonly Rule[], settings: RuleSettings): RulesInForce {
   return {
     rules,

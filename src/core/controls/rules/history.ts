@@ -8,6 +8,7 @@ export interface History {
   from: number;
 }
 
+/** Creates an empty history. */
 export function createHistory(): History {
   return { times: [], from: 0 };
 }

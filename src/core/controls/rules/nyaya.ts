@@ -4,6 +4,7 @@ import { nyayaLengthMax, nyayaLinesMax } from '../../limits.ts';
 import { parseFailure } from './condition.ts';
 import { parseRule, type Rule } from './rule.ts';
 
+/** A parsed block. */
 export interface Nyaya {
   readonly lines: { readonly domain?: string; readonly goals?: string; readonly other: readonly string[] };
   /** The model's rules, for the given target. */

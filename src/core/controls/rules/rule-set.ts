@@ -4,6 +4,7 @@ import { rulesMax } from '../../limits.ts';
 import type { Rule } from './rule.ts';
 import { isNarrow } from './target.ts';
 
+/** The accepted and the rejected rules. */
 export interface RuleSet {
   readonly rules: readonly Rule[];
   /** Rejected rules, and why. */

@@ -18,6 +18,7 @@ export type RuleAction = 'abort' | 'confirm' | 'throttle';
 /** The author of a rule; a model's rule may only tighten. */
 export type RuleOrigin = 'operator' | 'model';
 
+/** A parsed rule. */
 export interface Rule {
   /** Derived from target, condition and action: equal rules have equal ids. */
   readonly id: string;
