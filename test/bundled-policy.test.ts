@@ -1,4 +1,4 @@
-/** A policy in a program that a bundler made, as a module and as CommonJS: inline, from a file, or by the environment. */
+/** A policy in a bundled program, as a module and as CommonJS: inline, from a file, or by the environment. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

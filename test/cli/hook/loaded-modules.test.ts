@@ -1,4 +1,4 @@
-/** A hook starts with every call of an agent: it loads the checker and the parsers of policies only where one exists. */
+/** A hook starts with every call of an agent: it loads the checker and parsers of policies only where one exists. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,8 @@ function loadedModules(context: TestContext, policy?: string): readonly string[]
     recorder,
     `import { appendFileSync } from 'node:fs';
     import { registerHooks } from 'node:module';
-    registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(log)}, url + '\\n'); return next(url, context); } });`,
+    const record = (url) => appendFileSync(${JSON.stringify(log)}, url + '\\n');
+    registerHooks({ load(url, context, next) { record(url); return next(url, context); } });`,
   );
   const { status, stderr } = spawnSync(process.execPath, ['--import', recorder, bin, 'hook', 'claude-code'], {
     cwd: folder,
