@@ -110,7 +110,9 @@ function namesDeclaredTwice(): Finding {
   const places = new Map<string, string[]>();
   const declared = /^export\s+(?:async\s+)?(?:function\*?|const|class|interface|type)\s+(\w+)/gm;
   for (const [path, code] of codes) {
-    for (const [, name = ''] of code.matchAll(declared)) places.set(name, [...(places.get(name) ?? []), path]);
+    for (const [, name = ''] of code.matchAll(declared)) {
+      places.set(name, [...new Set([...(places.get(name) ?? []), path])]); // Overloads are one declaration.
+    }
   }
   const allowed = new Set(['protect', 'command']);
   const found = [...places].filter(([name, paths]) => paths.length > 1 && !allowed.has(name));

@@ -9,6 +9,7 @@ import { guardOnce } from './host/guard-once.ts';
 import { makeHaltFacts, refusalText } from './host/host-run.ts';
 import { createUsageReader } from './host/provider-usage.ts';
 
+/** Options of `protect` for `fetch`. */
 export interface FetchOptions {
   /** The gear that guards; the one of the process unless said. */
   readonly gear?: Switchgear;

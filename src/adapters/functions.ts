@@ -8,6 +8,7 @@ import { invalid } from '../guard/internal.ts';
 import { guardOnce } from './host/guard-once.ts';
 import { makeRefusedError } from './host/host-run.ts';
 
+/** Options of `protect` for plain functions. */
 export interface FunctionsOptions {
   /** The gear that guards; the one of the process unless said. */
   readonly gear?: Switchgear;

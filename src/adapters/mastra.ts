@@ -15,6 +15,7 @@ export interface MastraSettings {
   readonly outputProcessors?: unknown;
 }
 
+/** Options of `protect` for Mastra. */
 export interface MastraOptions extends ProtectOptions {
   /** Tools that are agents themselves. Agents of the settings are workers anyway. */
   readonly workers?: readonly string[];

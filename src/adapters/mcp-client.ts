@@ -15,6 +15,7 @@ export interface McpClientLike {
   getServerVersion?(): { readonly name: string } | undefined;
 }
 
+/** Options of `protect` for MCP clients. */
 export interface McpClientOptions {
   /** The gear that guards; the one of the process unless said. */
   readonly gear?: Switchgear;

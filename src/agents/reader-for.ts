@@ -20,6 +20,7 @@ import {
 } from './reading/command-line.ts';
 import type { Reader } from './reading/reader.ts';
 
+/** Options of `readerFor`. */
 export interface ReaderForOptions {
   /** How to read a program that is none of the known ones. */
   readonly mapping?: StreamMapping;

@@ -13,6 +13,7 @@ import { fileTail } from './reading/file-tail.ts';
 import { asObject, asText, type Reader } from './reading/reader.ts';
 import { openRegularFile } from './reading/regular-file.ts';
 
+/** Options of `sessionWatch`. */
 export interface SessionWatchOptions {
   /** The agent's own id of the session, as its stream or a hook tells it. */
   readonly session: string;
@@ -28,6 +29,7 @@ export interface SessionWatchOptions {
   readonly sinceMs: number;
 }
 
+/** Reads session files of a running agent for events that its stream hides. */
 export interface SessionWatch {
   /** What is new; it never throws, and files that are not there yet say nothing. */
   poll(): readonly AgentEvent[];

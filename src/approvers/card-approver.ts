@@ -4,6 +4,7 @@ import { answerPollMs } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Store } from '../ports/store.ts';
 
+/** Creates an approver that waits for an answer to the card in the inbox. */
 export function cardApprover({ store }: { readonly store: Store }): Approver {
   return {
     name: 'inbox',

@@ -2,6 +2,7 @@
 
 import type { Approver } from '../ports/approver.ts';
 
+/** Creates an approver that approves nothing. */
 export const noApprover: Approver = {
   name: 'nobody',
   isThere: () => false,

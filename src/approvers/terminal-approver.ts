@@ -6,6 +6,7 @@ import { questionTriesMax } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import { userName } from './user-name.ts';
 
+/** Options of `terminalApprover`. */
 export interface TerminalOptions {
   /** The standard input unless said. */
   readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -22,6 +23,7 @@ const answersByWord: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> 
   always: { approved: true, for: 'always' },
 };
 
+/** Creates an approver that asks at the terminal. */
 export function terminalApprover({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
   return {
     name: 'terminal',

@@ -5,12 +5,14 @@ import { webhookBytesMax, webhookTimeoutMs } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 
+/** Options of `webhookApprover`. */
 export interface WebhookOptions {
   /** `https:`, or any address of this machine. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Creates an approver that posts the question to a URL and waits for the answer. */
 export function webhookApprover({ url, headers = {} }: WebhookOptions): Approver {
   const address = parseUrl(url);
   return {

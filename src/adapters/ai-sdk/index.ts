@@ -21,6 +21,7 @@ export interface AiSdkOutcome {
   readonly halt: Refusal | undefined;
 }
 
+/** Options of `protect` for the AI SDK. */
 export interface AiSdkOptions extends HidingOptions {
   /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
   readonly workers?: readonly string[];

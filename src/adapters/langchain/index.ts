@@ -21,6 +21,7 @@ export interface LangChainSettings {
   readonly middleware?: readonly unknown[];
 }
 
+/** Options of `protect` for LangChain. */
 export interface LangChainOptions extends HidingOptions {
   /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
   readonly workers?: readonly string[];

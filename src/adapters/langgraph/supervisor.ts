@@ -43,6 +43,7 @@ export interface NextStep {
   readonly update: SupervisedUpdate;
 }
 
+/** Options of `supervisor`. */
 export interface SupervisorOptions {
   /** The gear whose `delegation` settings hold; the one of the process unless said. */
   readonly gear?: Switchgear;
@@ -54,6 +55,7 @@ export interface SupervisorOptions {
   readonly log?: (line: string) => void;
 }
 
+/** A graph node that chooses workers and counts their failures. */
 export interface Supervisor {
   /** For the state: `delegation_failures: Annotation(supervisor.failures)`. */
   readonly failures: Channel<FailureCounts>;

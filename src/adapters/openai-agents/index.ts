@@ -11,6 +11,7 @@ import { overrideMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectOpenAiModel } from './model.ts';
 import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
 
+/** Options of `protect` for OpenAI Agents. */
 export interface OpenAiAgentsOptions extends ProtectOptions {
   /** Tools that are agents themselves, such as those of `agent.asTool`. */
   readonly workers?: readonly string[];

@@ -18,6 +18,7 @@ import { trackPendingCalls } from './open-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { createUsageLedger, type TokenSpend, type UsageCharge } from './usage-ledger.ts';
 
+/** Options of `accountEvents`. */
 export interface AccountingOptions {
   /** Called once, at whatever moment a limit is reached: the process has to be ended. */
   readonly onHalt?: (halt: Refusal) => void;
@@ -27,6 +28,7 @@ export interface AccountingOptions {
   readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
+/** Books agent events on a task and on the tasks of its subagents. */
 export interface EventAccounting {
   /** Books an event. A halt comes back once there is one; it never throws. */
   account(event: AgentEvent): Refusal | undefined;

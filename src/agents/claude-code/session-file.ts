@@ -5,11 +5,13 @@ import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } 
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
 import { trackClaudeSubagents } from './subagents.ts';
 
+/** Options of the readers of session files. */
 export interface SessionReaderOptions {
   /** A stream is read, too: what that shows is left to it. */
   readonly besideStream?: boolean;
 }
 
+/** Creates a reader of a session file of Claude Code. */
 export function claudeSessionReader({ besideStream = false }: SessionReaderOptions = {}): Reader {
   const subagents = trackClaudeSubagents();
   const isRepeated = createRepeatCheck();

@@ -21,6 +21,7 @@ const systemSubtypes = new Set(['init', 'task_started', 'task_notification', 'ap
 /** Reasons at which a turn ended as it should. */
 const successReasons = new Set(['completed', 'tool_deferred', 'background_requested']);
 
+/** Creates a reader of the event stream of Claude Code (`--output-format stream-json`). */
 export function claudeCodeReader(): Reader {
   const subagents = trackClaudeSubagents();
   const isRepeated = createRepeatCheck();

@@ -7,6 +7,7 @@ import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
 
+/** A reader of a rollout file of Codex, which also names its subagents. */
 export interface CodexSessionReader extends Reader {
   /** The thread it is about, and the one that sent it, once its first line was read. */
   readonly thread: string | undefined;
@@ -16,6 +17,7 @@ export interface CodexSessionReader extends Reader {
 /** Tools of Codex's own that no event of its stream shows. */
 const unstreamedTools: ReadonlySet<string> = new Set(['view_image', 'get_goal', 'create_goal', 'update_goal']);
 
+/** Creates a reader of a rollout file of Codex. */
 export function codexSessionReader({ besideStream = false }: SessionReaderOptions = {}): CodexSessionReader {
   let thread: string | undefined;
   let parent: string | undefined;

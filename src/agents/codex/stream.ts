@@ -22,6 +22,7 @@ export interface CodexOptions {
   readonly resumed?: boolean;
 }
 
+/** Creates a reader of the event stream of Codex (`exec --json`). */
 export function codexReader({ model, resumed = false }: CodexOptions = {}): Reader {
   const openItems = new Set<string>();
   const threads = trackCodexThreads();

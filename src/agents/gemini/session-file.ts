@@ -8,11 +8,13 @@ import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type R
 import { geminiTokens, hasNoTokens } from '../reading/tokens.ts';
 import { geminiAgentTool, geminiShellTool } from './stream.ts';
 
+/** Options of `geminiSessionReader`. */
 export interface GeminiSessionOptions extends SessionReaderOptions {
   /** The subagent whose chat it is. */
   readonly agent?: string;
 }
 
+/** Creates a reader of a chat file of Gemini CLI. */
 export function geminiSessionReader({ besideStream = false, agent }: GeminiSessionOptions = {}): Reader {
   const owner = agent === undefined ? {} : { agent };
   const isOnStream = besideStream && agent === undefined;

@@ -9,6 +9,7 @@ import { geminiStats, hasNoTokens } from '../reading/tokens.ts';
 export const geminiShellTool = 'run_shell_command';
 export const geminiAgentTool = 'invoke_agent';
 
+/** Creates a reader of the event stream of Gemini CLI. */
 export function geminiReader(): Reader {
   const openCalls = new Map<string, string>();
   /** Its own loop detector ends a run and calls that a success. */

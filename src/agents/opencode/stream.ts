@@ -9,6 +9,7 @@ export interface OpencodeOptions {
   readonly model?: string;
 }
 
+/** Creates a reader of the event stream of opencode (`run --format json`). */
 export function opencodeReader({ model }: OpencodeOptions = {}): Reader {
   let session: string | undefined;
 

@@ -10,6 +10,7 @@ import { asObject, asText, type JsonObject, type Reader } from '../reading/reade
 const heartbeatPattern = /^\s*\[heartbeat\]\s*(.*)$/s;
 const pairPattern = /(\w+)\s*[=:]\s*("[^"]*"|\S+)/g;
 
+/** Creates a reader that counts every line as a sign of life. */
 export function heartbeatReader(inner: Reader): Reader {
   /** The tasks that run, the last one on top. */
   const stack: string[] = [];

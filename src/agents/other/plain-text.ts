@@ -4,6 +4,7 @@ import { plainWordsMin, textLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { heartbeatOnly, noEvents, type Reader } from '../reading/reader.ts';
 
+/** Creates a reader of plain text output. */
 export function plainTextReader(): Reader {
   let paragraph = '';
 

@@ -2,6 +2,7 @@
 
 import type { Reader } from './reader.ts';
 
+/** A known agent command: its CLI, its arguments and the reader of its output. */
 export interface AgentCommand {
   readonly cli: 'claude-code' | 'codex' | 'gemini' | 'opencode' | 'other';
   /** It works by itself; else it talks to a person at a terminal. */

@@ -133,6 +133,7 @@ export interface OutputEvent extends AgentScoped {
   readonly text: string;
 }
 
+/** One event of an agent, as every reader reports it. */
 export type AgentEvent =
   | SessionFileEvent
   | AssistantEvent

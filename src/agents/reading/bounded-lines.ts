@@ -3,6 +3,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { agentLineMax } from '../../core/limits.ts';
 
+/** Splits pieces of output into lines of bounded length. */
 export interface BoundedLines {
   /** Takes what came, and says each line that it completes. */
   write(chunk: Uint8Array | string): void;
@@ -13,6 +14,7 @@ export interface BoundedLines {
   readonly skippedLength: number;
 }
 
+/** Receives lines, and is told of lines that were too long. */
 export interface LineListener {
   line(line: string): void;
   /** A line was left out; its first characters are here, and how many there were. */

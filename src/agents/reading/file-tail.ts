@@ -5,11 +5,13 @@ import { tailBytesMax } from '../../core/limits.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { openRegularFile } from './regular-file.ts';
 
+/** Reads a growing file piece by piece. */
 export interface FileTail {
   /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */
   poll(): boolean;
 }
 
+/** Options of `fileTail`. */
 export interface FileTailOptions {
   /** Begins at the end: what is there already was told before. */
   readonly atEnd?: boolean;
@@ -19,6 +21,7 @@ const chunkBytes = 65_536;
 /** One for all: what is read is taken apart before anybody reads more. */
 let chunk: Buffer | undefined;
 
+/** Creates a tail of a file: reads what was appended since the last poll. */
 export function fileTail(
   path: string,
   line: (line: string) => void,

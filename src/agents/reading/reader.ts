@@ -3,6 +3,7 @@
 import { nameLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 
+/** Turns lines of output into agent events. */
 export interface Reader {
   /** What one line says; nothing for a line that says nothing. */
   read(line: string): readonly AgentEvent[];

@@ -18,6 +18,7 @@ import {
 import { type AllowedTarget, checkUrl, type HostPattern, parseHostPatterns } from './http-address.ts';
 import { type DnsLookup, type HttpRequest, type HttpResponse, sendRequest } from './http-request.ts';
 
+/** Options of `httpAbilities`. */
 export interface HttpOptions {
   /** How names become addresses; as the system does it unless said. */
   readonly lookup?: DnsLookup;

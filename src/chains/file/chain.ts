@@ -2,6 +2,7 @@
 
 import type { BreakerSettings, RuleSettings, RuleText } from '../../core/settings.ts';
 
+/** The type of a parameter of a chain. */
 export type ParamType = 'text' | 'number' | 'boolean';
 
 /** A parameter of a chain. */
@@ -41,6 +42,7 @@ export interface StepCondition {
   readonly value?: unknown;
 }
 
+/** One step of a chain. */
 export interface ChainStep {
   readonly id: string;
   /** `server.tool` of an MCP server, a function's name, `http.get`, `http.post` or `shell.execute`. */
@@ -56,6 +58,7 @@ export interface ChainStep {
   readonly idempotent: boolean;
 }
 
+/** A chain as read from its file. */
 export interface Chain {
   readonly id: string;
   readonly name?: string;

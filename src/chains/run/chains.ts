@@ -31,6 +31,7 @@ import {
   updateRun,
 } from './storage/runs.ts';
 
+/** Options of `createChains`. */
 export interface ChainsOptions extends SwitchgearOptions {
   /** Sources of abilities; the first source that has a name provides it. */
   readonly abilities: readonly AbilitySource[];
@@ -38,6 +39,7 @@ export interface ChainsOptions extends SwitchgearOptions {
   readonly onRun?: RunListener;
 }
 
+/** Options of one run. */
 export interface RunOptions {
   /** A name of your own for the run; one that was used before is refused. */
   readonly id?: string;
@@ -51,6 +53,7 @@ export interface RunOptions {
   readonly wait?: boolean;
 }
 
+/** How to settle a step whose outcome is unknown. */
 export interface ResolveOptions {
   /** The person who resolves the step. */
   readonly by: string;
@@ -58,6 +61,7 @@ export interface ResolveOptions {
   readonly output?: unknown;
 }
 
+/** Starts, resumes, lists and cancels runs of chains. */
 export interface Chains {
   /** Runs a chain to its end, or to where it has to stop: the state says how far it came. */
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
@@ -75,6 +79,7 @@ export interface Chains {
   close(): Promise<void>;
 }
 
+/** Creates a runner of chains. */
 export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
   const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.

@@ -13,6 +13,7 @@ export interface RuleCheck {
   readonly reason?: string;
 }
 
+/** One event of a run. */
 export type RunEvent =
   | { readonly type: 'run-started' | 'run-resumed' | 'run-ended'; readonly run: RunState }
   /** `step` is empty for the start of the run and after its last step. */
@@ -41,4 +42,5 @@ export type RunEvent =
   | { readonly type: 'store-away'; readonly run: string; readonly reason: string }
   | { readonly type: 'store-back'; readonly run: string };
 
+/** Receives the events of a run. */
 export type RunListener = (event: RunEvent) => void;

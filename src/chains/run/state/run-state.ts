@@ -6,8 +6,10 @@ import type { Chain, ParamValues } from '../../file/chain.ts';
 /** How far a run is. `waiting` = a person is asked; `in-doubt` = nobody knows whether a step ran. */
 export type RunStatus = 'running' | 'waiting' | 'in-doubt' | 'done' | 'failed' | 'aborted' | 'throttled' | 'cancelled';
 
+/** The status of a step. */
 export type StepStatus = 'pending' | 'running' | 'done' | 'skipped' | 'failed' | 'in-doubt';
 
+/** The stored state of a step. */
 export interface StepState {
   readonly id: string;
   readonly status: StepStatus;
@@ -31,6 +33,7 @@ export interface RunEnd {
   readonly retryAtMs?: number;
 }
 
+/** The process that runs a chain, with its lease. */
 export interface RunOwner {
   /** Unlike that of any other process, and of any other attempt to run it. */
   readonly process: string;
@@ -40,6 +43,7 @@ export interface RunOwner {
   readonly machine: string;
 }
 
+/** The stored state of a run. */
 export interface RunState {
   readonly format: 1;
   readonly id: string;
