@@ -120,7 +120,7 @@ test('a package manager that fails is quoted, after its lists were read anew', a
 test('without its service a test is skipped with the reason and counted; on CI it fails', async (context) => {
   const folder = machine(context, []);
   const PATH = [folder, dirname(process.execPath)].join(delimiter);
-  const args = ['test/run-tests.ts', '--without=redis-server', 'test/hooks/redis.test.ts'];
+  const args = ['test/run-tests.ts', '--without=redis-server', 'test/hooks/hooks-on-redis.test.ts'];
   const reason = 'redis-server is not installed (put redis-server on the PATH; found none of apt-get, dnf, apk, brew)';
   const skipped = await run(args, { PATH, CI: '' });
   assert.equal(skipped.code, 0, skipped.err);
@@ -129,7 +129,10 @@ test('without its service a test is skipped with the reason and counted; on CI i
   const onCi = await run(args, { PATH, CI: 'true' });
   assert.equal(onCi.code, 1);
   assert.equal(onCi.lines.at(-1), `CI is set, so no test may be skipped: ${reason}`);
-  const alone = await run(['--test', '--test-reporter=spec', 'test/hooks/redis.test.ts'], { PATH, CI: 'true' });
+  const alone = await run(['--test', '--test-reporter=spec', 'test/hooks/hooks-on-redis.test.ts'], {
+    PATH,
+    CI: 'true',
+  });
   assert.equal(alone.code, 1);
   assert.ok(alone.lines.some((line) => line.includes(`Error: ${reason}`)));
 });

@@ -75,7 +75,7 @@ export function makeProposedCall(
   return { id: event.id, target: makeCallTarget(context.runtime, event), args: [event.input], turnId };
 }
 
-/** What is called. A tool of the agent's own is down for this session at most, one of a server for everybody. */
+/** The target of a proposed call. The breaker of a built-in tool is per session, that of an MCP tool is shared. */
 export function makeCallTarget(
   runtime: Runtime,
   { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,

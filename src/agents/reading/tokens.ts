@@ -1,9 +1,9 @@
-/** Tokens as the four vendors count them, in one way: input with what a cache gave, output with what was thought. */
+/** Token counts of the four vendors in one form: input includes cached tokens, output includes thoughts. */
 
 import type { Tokens } from './agent-event.ts';
 import { asCount, asObject, type JsonObject } from './reader.ts';
 
-/** Anthropic tells fresh input, what was read from the cache and what was written to it apart. */
+/** Reads the usage of an Anthropic message, which reports fresh, cache-read and cache-write input apart. */
 export function anthropicTokens(usage: JsonObject): Tokens {
   return sumSeparateCounts(
     usage.input_tokens,
@@ -13,7 +13,7 @@ export function anthropicTokens(usage: JsonObject): Tokens {
   );
 }
 
-/** The sums at the end of a run of Claude Code. */
+/** Reads the sums that Claude Code prints at the end of a run. */
 export function claudeModelTokens(usage: JsonObject): Tokens {
   return sumSeparateCounts(
     usage.inputTokens,
@@ -23,7 +23,7 @@ export function claudeModelTokens(usage: JsonObject): Tokens {
   );
 }
 
-/** OpenAI's input has the cached part in it, its output the thoughts. */
+/** Reads the usage of an OpenAI response: its input includes the cached tokens, its output the thoughts. */
 export function openaiTokens(usage: JsonObject): Tokens {
   return {
     inputTokens: asCount(usage.input_tokens),
@@ -33,7 +33,7 @@ export function openaiTokens(usage: JsonObject): Tokens {
   };
 }
 
-/** A message of Gemini's chat file tells its thoughts and what tools were asked apart. */
+/** Reads the tokens of a message in a Gemini session file, which reports thoughts and tool use apart. */
 export function geminiTokens(usage: JsonObject): Tokens {
   return {
     inputTokens: asCount(usage.input) + asCount(usage.tool),
@@ -43,7 +43,7 @@ export function geminiTokens(usage: JsonObject): Tokens {
   };
 }
 
-/** The sums at the end of Gemini's stream hide the thoughts: they are what the total has more. */
+/** Reads the sums at the end of Gemini's stream. Thoughts are the part of the total beyond input and output. */
 export function geminiStats(stats: JsonObject): Tokens {
   const inputTokens = asCount(stats.input_tokens);
   return {
@@ -54,7 +54,7 @@ export function geminiStats(stats: JsonObject): Tokens {
   };
 }
 
-/** opencode tells everything apart. */
+/** Reads the tokens of an opencode message, which reports every count apart. */
 export function opencodeTokens(tokens: JsonObject): Tokens {
   const cache = asObject(tokens.cache);
   const output = asCount(tokens.output) + asCount(tokens.reasoning);

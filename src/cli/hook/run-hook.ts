@@ -134,7 +134,7 @@ function setJournalLevel(settings: Settings, policy: CheckedPolicy | undefined, 
   return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
 }
 
-/** The run around it. What it left behind when it ended, or what cannot hear of it, is watched by hooks alone. */
+/** The `switchgear run` above this hook. A run that has ended, or has no record in this store, watches nothing. */
 async function findJoinedRun(
   store: CrossProcessStore,
   { SWITCHGEAR_TASK: task }: Terminal['env'],

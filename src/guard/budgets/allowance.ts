@@ -110,7 +110,7 @@ export function createBudgetAllowance(
     return { transaction: { ...change(update), adds }, brought: () => granted };
   }
 
-  /** Puts in hand what came of a deal, unless the slice it is booked in is over meanwhile. */
+  /** Adds the amount that a transaction granted, unless the slice it is booked in is over meanwhile. */
   function fetched(result: TransactionResult, brought: number, needed: number, atMs: number): void {
     const { status } = result;
     // A store that is full says nothing about the budget.

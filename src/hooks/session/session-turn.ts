@@ -1,6 +1,6 @@
 /**
  * One hook at a time per session: whoever has the turn reads what the others left, decides, and writes everything down
- * in the deal that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
+ * in the transaction that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
  */
 
 import { SwitchgearError } from '../../core/error.ts';
@@ -123,7 +123,7 @@ async function acquireTurn({ store, untilMs }: SessionTurnOptions, cell: Cell<Se
   }
 }
 
-/** Writes everything down and ends the turn, in one deal. */
+/** Writes everything down and ends the turn, in one transaction. */
 async function commitTurn(
   { runtime, store, conversationKey }: SessionTurnOptions,
   cell: Cell<SessionState>,
