@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { root } from './harness/source.ts';
@@ -29,6 +29,7 @@ const files = [
 
 const kept = process.env.SWITCHGEAR_NODES;
 const folder = kept ?? mkdtempSync(join(tmpdir(), 'switchgear-nodes-'));
+chmodSync(folder, 0o755); // Some tests start Node as another user.
 const chosen = process.argv.slice(2);
 try {
   for (const version of chosen.length > 0 ? chosen : versions) if (!tryVersion(version)) process.exitCode = 1;
