@@ -189,6 +189,7 @@ async function play(scene: string): Promise<void> {
 }
 
 process.on('SIGINT', () => {
+  calls++; // A model call of its own: under the id of the last one it would be counted once with it.
   if (cli === 'claude') message([{ type: 'text', text: 'interrupted' }], 333_334);
   process.exit(cli === 'claude' ? 0 : 1);
 });
