@@ -195,7 +195,7 @@ async function callModel<T>(
 /** How a halted run ends: as an answer, with the reason where code finds it. */
 function makeEnding({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {
   const isFlat = specificationVersion === 'v2';
-  // What was not said costs nothing.
+  // Without a closing answer no tokens were used.
   const none = isFlat
     ? { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     : { inputTokens: { total: 0 }, outputTokens: { total: 0 } };

@@ -197,7 +197,7 @@ export function accountEvents(
         break;
       case 'subagent_started':
         haltRun(subagents.start(event), event.name ?? 'subagent');
-        // What it does is not shown: it is out like a call.
+        // The stream does not show the steps of a hidden subagent, so the subagent counts as one pending call.
         if (event.hidden === true) pendingCalls.setStep(event.id, subagents.taskOf(event.id), true);
         break;
       case 'subagent_ended':
@@ -257,7 +257,7 @@ export function accountEvents(
     },
     resume() {
       const resumedTasks = pausedTasks;
-      pausedTasks = []; // Whoever hears that the task goes on may say so again.
+      pausedTasks = []; // Cleared first: a listener of `task-resumed` may call resume again.
       for (const each of resumedTasks) each.resume();
     },
     end() {

@@ -44,9 +44,9 @@ export interface SubagentTasks {
   start(event: SubagentStartedEvent): Stop | undefined;
   /** It is over. What a hidden one did may be read a little later, and is still its own. */
   end(event: SubagentEndedEvent): void;
-  /** Ends those that are still out: nobody will tell. */
+  /** Ends the subagents that no event has ended. */
   endAll(): void;
-  /** Those that are out. */
+  /** The tasks of subagents that have not ended. */
   running(): readonly Task[];
   readonly tasks: readonly Task[];
 }
@@ -173,7 +173,7 @@ export function subagentTasks(
       }
       const subagent = startSubagent(event);
       if (subagent === undefined) return undefined;
-      // One that failed too often before must not be sent again.
+      // The delegation control halts a worker that reached its limit of failures.
       const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
       const bound = panel.find(({ control }) => control.name === 'delegation');
       const verdict = bound?.control.check?.(bound.cell.state, runtime.clock.nowMs());

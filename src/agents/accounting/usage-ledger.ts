@@ -1,6 +1,6 @@
 /**
- * What was spent, once, whoever tells it: a model call by its id, where the last word replaces the ones before, and
- * totals, of which only what no call has told yet is added.
+ * Counts each token once, however many events report it. Usage of a model call is kept by its id, and the latest report
+ * replaces earlier ones; of a total only the part that no call has reported is added.
  */
 
 import { createRecentMap, evictOldest } from '../../core/bounded.ts';
@@ -16,7 +16,7 @@ export interface TokenSpend extends Tokens {
 /** What a usage costs, as one model call. */
 export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
 
-/** What is to be charged, as one observation of usage. */
+/** One observation of usage, to be charged to a task. */
 export interface UsageCharge extends TokenSpend {
   readonly model?: string;
 }
@@ -41,7 +41,7 @@ export interface UsageLedger {
 
 export function createUsageLedger(price: Pricing): UsageLedger {
   const calls = createRecentMap<UsageCharge>(countedIdsMax);
-  /** What is known of a run by its models, and of its threads. */
+  /** Counted sums of a run, by model, and of its threads, by thread id. */
   const runs = new Map<string, CountedSum>();
   const threads = new Map<string, CountedSum>();
   let spent = zero;

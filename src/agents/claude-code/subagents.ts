@@ -58,7 +58,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
       const call = asText(event.parent_tool_use_id);
       const agentId = asText(event.agent_id);
       const id = (call === undefined ? undefined : idByCall.get(call)) ?? agentId ?? call;
-      // One that was done may be sent another message, and goes on.
+      // A finished subagent that writes again was sent another message and runs again.
       if (id !== undefined && event.type === 'assistant') finished.delete(id);
       if (id !== undefined) start(id, call, asText(event.subagent_type), events);
       return id;
@@ -91,7 +91,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
       const call = asText(event.tool_use_id);
       const id = (call && idByCall.get(call)) ?? asText(event.task_id);
       const events: AgentEvent[] = [];
-      // One that was stopped by hand has not failed.
+      // A subagent that a person stopped has not failed.
       if (id !== undefined) finish(id, event.status !== 'failed', asText(event.summary), events);
       return events;
     },

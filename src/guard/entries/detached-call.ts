@@ -31,7 +31,7 @@ export function proposeDetached(runtime: Runtime, task: TaskState, call: Propose
   const atMs = runtime.clock.nowMs();
   const site = callSiteFor(runtime, call.target, task);
   const admission = admitAction(runtime, site, proposed(runtime, site, call), atMs);
-  if (!isStop(admission)) return { permit: withProbeId(site, admission) };
+  if (!isStop(admission)) return { permit: withStoredProbeId(site, admission) };
   return needsAnotherRound(admission)
     ? { later: admission }
     : { refusal: explainStop(admission, site, atMs), stop: admission };
@@ -75,7 +75,7 @@ function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, approved
 }
 
 /** A probe is known to others by its own id: whoever settles it elsewhere has no other. */
-function withProbeId({ breaker }: CallSite, permit: Permit): Permit {
+function withStoredProbeId({ breaker }: CallSite, permit: Permit): Permit {
   const { action, probe } = permit;
   const probeEntry = probe
     ? breaker?.cell.state.probes.find(({ id }) => String(id).endsWith(`/${action.id}`))
