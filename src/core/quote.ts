@@ -7,3 +7,8 @@ export function quoteValue(value: unknown): string {
     return 'something that cannot be read';
   }
 }
+
+/** An amount of cents in dollars: `$1.50`. */
+export function formatCents(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`;
+}

@@ -1,6 +1,7 @@
 /** How far a run is, in one line: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
 
 import { secsMax } from '../../core/limits.ts';
+import { formatCents } from '../../core/quote.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
 import { captureTask } from '../../guard/internal.ts';
@@ -11,7 +12,7 @@ export function formatCounters(task: TaskSnapshot, limits: TaskSettings): string
   const { toolCalls, spendCents, tokens, durationMs } = task;
   return [
     `calls ${toolCalls} of ${limits.maxToolCalls}`,
-    `${formatDollars(spendCents)} of ${formatDollars(limits.maxSpendCents)}`,
+    `${formatCents(spendCents)} of ${formatCents(limits.maxSpendCents)}`,
     ...(limits.maxTokens === undefined ? [] : [`tokens ${tokens} of ${limits.maxTokens}`]),
     formatClockTime(durationMs / 1000) +
       (limits.maxDurationSecs < secsMax ? ` of ${formatClockTime(limits.maxDurationSecs)}` : ''),
@@ -58,10 +59,6 @@ export function createStatusLine(gear: Switchgear): StatusLine {
       ].join(' · ');
     },
   };
-}
-
-function formatDollars(cents: number): string {
-  return `$${(cents / 100).toFixed(2)}`;
 }
 
 /** `02:13`, `1:00:00`. */

@@ -3,6 +3,7 @@
 import type { CardAction } from '../card.ts';
 import { shortMessage, userMessage } from '../controls/delegation/messages.ts';
 import { describeRepeat, moveOnAdvice } from '../controls/loop/messages.ts';
+import { formatCents } from '../quote.ts';
 import type { Refusal } from '../refusal.ts';
 import type { Code, Stop } from '../verdict.ts';
 
@@ -153,7 +154,7 @@ function makeRefusalTexts(
 }
 
 function dollars(cents: number | string): string {
-  return typeof cents === 'number' ? `$${(cents / 100).toFixed(2)}` : cents;
+  return typeof cents === 'number' ? formatCents(cents) : cents;
 }
 
 /** The actions of a person on a halt: retry with raised limits, pause, and for too many calls a narrower scope. */

@@ -4,6 +4,7 @@ import type { Action, Cost } from '../../action.ts';
 import type { Control } from '../../control.ts';
 import type { ControlEvent, EntryBody } from '../../event.ts';
 import { budgetSlices } from '../../limits.ts';
+import { formatCents } from '../../quote.ts';
 import type { JointBudget } from '../../settings.ts';
 import { allow, type Stop, type Verdict } from '../../verdict.ts';
 import { microsPerCent } from './budget.ts';
@@ -111,10 +112,6 @@ const scopeNames = {
   global: 'all agents',
 } as const;
 
-function dollars(cents: number): string {
-  return `$${(cents / 100).toFixed(2)}`;
-}
-
 /**
  * The stop for a use of `actual`: a session budget ends the root task, other budgets the acting task; `deny` one call.
  */
@@ -122,7 +119,7 @@ export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt'
   const { scope, unit, limit, windowSecs } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
-  const [shownActual, shownLimit] = unit === 'spend_cents' ? [dollars(shown), dollars(limit)] : [shown, limit];
+  const [shownActual, shownLimit] = unit === 'spend_cents' ? [formatCents(shown), formatCents(limit)] : [shown, limit];
   const window = windowSecs === undefined ? '' : ` in any ${windowSecs} s`;
   const reason = `${unitNames[unit]} of ${scopeNames[scope]}${window}: ${shownActual} of ${shownLimit}`;
   const stop = { kind, code: codes[unit], control: 'budget', counters, reason } as const;
