@@ -2,6 +2,7 @@
 
 import type { Action, RuleHit } from '../../action.ts';
 import type { Control } from '../../control.ts';
+import type { ActionDecided, ActionSettled } from '../../event.ts';
 import type { RuleSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, stricter, type Verdict } from '../../verdict.ts';
 import { type BoundedRecord, createBoundedRecord, dropItem, putItem } from './bounded-record.ts';
@@ -63,109 +64,129 @@ export function isChainRun({ kind, name: run }: Action): boolean {
   return kind === 'step' && run.startsWith(runPrefix);
 }
 
+/** The rules of a control, as `judge` and `apply` look them up. */
+interface RuleTable {
+  readonly byId: ReadonlyMap<string, Rule>;
+  readonly frequent: readonly FrequencyRule[];
+  readonly settings: RuleSettings;
+}
+
+type FrequencyRule = Pick<CountedRule, 'rule' | 'condition'>;
+
 /** Creates the control of these rules. Another set of rules may continue with the same state. */
 export function rulesControl(rules: readonly Rule[], settings: RuleSettings): RulesControl {
-  const byId = new Map(rules.map((rule) => [rule.id, rule]));
   const frequent = rules.flatMap((rule) => {
     return rule.condition.kind === 'frequency' ? [{ rule, condition: rule.condition }] : [];
   });
-  const spacingMs = settings.minIntervalSecs * 1_000;
-
-  function findFired(state: RulesState, action: Action, atMs: number): Fired[] {
-    const fired: Fired[] = [];
-    const add = (hit: RuleHit, sinceMs: number | undefined) => {
-      const rule = byId.get(hit.rule);
-      if (rule === undefined) return; // In a replay the rule may belong to another policy.
-      const reason = rule.reason ?? hit.seen;
-      if (rule.action !== 'throttle' || rule.condition.kind === 'frequency') {
-        fired.push({ rule, reason });
-      } else if (sinceMs !== undefined && atMs < sinceMs + spacingMs) {
-        fired.push({ rule, reason, freeAtMs: sinceMs + spacingMs });
-      }
-    };
-    for (const hit of action.hits ?? []) add(hit, state.spaced.items[hit.rule]);
-    for (const hit of state.due.items[dueKey(action)] ?? []) add(hit, hit.atMs);
-    for (const item of countingRules(action)) {
-      const free = freeAtMs(state.times.items[item.key], item.condition);
-      if (atMs < free) fired.push(overCount(item, free));
-    }
-    return fired;
-  }
-
-  function countingRules(action: Action): readonly CountedRule[] {
-    return frequent.flatMap(({ rule, condition }) => {
-      const key = countKey(rule, action);
-      return key === undefined ? [] : [{ rule, condition, key }];
-    });
-  }
-
-  function overCount({ rule, condition }: CountedRule, freeMs: number): Fired {
-    return { rule, reason: rule.reason ?? checkCount(condition, condition.count + 1).seen, freeAtMs: freeMs };
-  }
-
-  function decideFired(fired: readonly Fired[], action: Action, atMs: number): Verdict {
-    if (fired.length === 0) return allow;
-    const aborts = filterByAction(fired, 'abort');
-    if (aborts.length > 0) return makeStop('halt', 'rule_abort', aborts);
-    const confirms = action.approvedBy === undefined ? filterByAction(fired, 'confirm') : [];
-    const throttles = filterByAction(fired, 'throttle');
-    const ask = confirms.length > 0 ? makeStop('ask', 'rule_declined', confirms) : allow;
-    return throttles.length > 0 ? stricter(ask, throttleStop(throttles, atMs)) : ask;
-  }
-
-  function throttleStop(fired: readonly Fired[], atMs: number): Stop {
-    const free = Math.max(...fired.map((item) => item.freeAtMs ?? Number.POSITIVE_INFINITY));
-    const wait = settings.throttle === 'delay' && free - atMs <= settings.maxDelaySecs * 1_000;
-    const stop = makeStop(wait ? 'wait' : 'deny', 'rule_throttled', fired);
-    return Number.isFinite(free) ? { ...stop, retryAtMs: free } : stop;
-  }
-
+  const table: RuleTable = { byId: new Map(rules.map((rule) => [rule.id, rule])), frequent, settings };
   return {
     name,
     scope: 'gear',
     initial: () => ({ times: createBoundedRecord(), spaced: createBoundedRecord(), due: createBoundedRecord() }),
-
     judge(state, { action, atMs }) {
       if (!action.hits?.length && frequent.length === 0 && state.due.size === 0) return allow;
-      return decideFired(findFired(state, action, atMs), action, atMs);
+      return decideFired(settings, findFired(table, state, action, atMs), action, atMs);
     },
-
-    countingRules,
-    judgeOverCount: (item, action, atMs, freeMs) => decideFired([overCount(item, freeMs)], action, atMs),
-
-    due(state, action) {
-      const aborts = (state.due.items[dueKey(action)] ?? []).flatMap((hit) => {
-        const rule = byId.get(hit.rule);
-        return rule?.action === 'abort' ? [{ rule, reason: rule.reason ?? hit.seen }] : [];
-      });
-      return aborts.length > 0 ? makeStop('halt', 'rule_abort', aborts) : allow;
-    },
-
     apply(state, event) {
-      if (event.type === 'action-settled' && event.resultHits !== undefined && event.resultHits.length > 0) {
-        const key = dueKey(event.permit.action);
-        const fresh = event.resultHits.map((hit) => ({ ...hit, atMs: event.atMs }));
-        const older = (state.due.items[key] ?? []).filter((old) => !fresh.some((hit) => hit.rule === old.rule));
-        putItem(state.due, key, [...older, ...fresh]);
-      }
-      if (event.type !== 'action-decided') return state;
-      const { action, atMs, verdict } = event;
-      // A consequence ends once an action passed or was halted by it; the task keeps the halt itself.
-      const isOver = verdict.kind === 'allow' || (verdict.kind === 'halt' && verdict.control === name);
-      if (isOver && state.due.size > 0) dropItem(state.due, dueKey(action));
-      if (verdict.kind !== 'allow') return state;
-      for (const hit of action.hits ?? []) {
-        const rule = byId.get(hit.rule);
-        if (rule?.action === 'throttle' && rule.condition.kind !== 'frequency') putItem(state.spaced, rule.id, atMs);
-      }
-      for (const { condition, key } of countingRules(action)) {
-        if (condition.count === 0) continue;
-        const history = state.times.items[key] ?? putItem(state.times, key, createHistory());
-        recordTime(history, atMs, condition.count); // Keep only as many times as the condition needs.
-      }
+      if (event.type === 'action-settled') recordDueHits(state, event);
+      if (event.type === 'action-decided') recordDecision(table, state, event);
       return state;
     },
+    due: (state, action) => judgeDueHits(table, state, action),
+    countingRules: (action) => findCountingRules(frequent, action),
+    judgeOverCount: (item, action, atMs, freeMs) => {
+      return decideFired(settings, [makeOverCount(item, freeMs)], action, atMs);
+    },
   };
+}
+
+/** Finds the rules that hold an action back: its own hits, due output rules, and frequency rules over their count. */
+function findFired(table: RuleTable, state: RulesState, action: Action, atMs: number): Fired[] {
+  const { byId, frequent, settings } = table;
+  const spacingMs = settings.minIntervalSecs * 1_000;
+  const fired: Fired[] = [];
+  const add = (hit: RuleHit, sinceMs: number | undefined) => {
+    const rule = byId.get(hit.rule);
+    if (rule === undefined) return; // In a replay the rule may belong to another policy.
+    const reason = rule.reason ?? hit.seen;
+    if (rule.action !== 'throttle' || rule.condition.kind === 'frequency') {
+      fired.push({ rule, reason });
+    } else if (sinceMs !== undefined && atMs < sinceMs + spacingMs) {
+      fired.push({ rule, reason, freeAtMs: sinceMs + spacingMs });
+    }
+  };
+  for (const hit of action.hits ?? []) add(hit, state.spaced.items[hit.rule]);
+  for (const hit of state.due.items[dueKey(action)] ?? []) add(hit, hit.atMs);
+  for (const item of findCountingRules(frequent, action)) {
+    const free = freeAtMs(state.times.items[item.key], item.condition);
+    if (atMs < free) fired.push(makeOverCount(item, free));
+  }
+  return fired;
+}
+
+function findCountingRules(frequent: readonly FrequencyRule[], action: Action): readonly CountedRule[] {
+  return frequent.flatMap(({ rule, condition }) => {
+    const key = countKey(rule, action);
+    return key === undefined ? [] : [{ rule, condition, key }];
+  });
+}
+
+function makeOverCount({ rule, condition }: CountedRule, freeMs: number): Fired {
+  return { rule, reason: rule.reason ?? checkCount(condition, condition.count + 1).seen, freeAtMs: freeMs };
+}
+
+/** The verdict of the rules that fired: an abort wins over a throttle and a confirmation. */
+function decideFired(settings: RuleSettings, fired: readonly Fired[], action: Action, atMs: number): Verdict {
+  if (fired.length === 0) return allow;
+  const aborts = filterByAction(fired, 'abort');
+  if (aborts.length > 0) return makeStop('halt', 'rule_abort', aborts);
+  const confirms = action.approvedBy === undefined ? filterByAction(fired, 'confirm') : [];
+  const throttles = filterByAction(fired, 'throttle');
+  const ask = confirms.length > 0 ? makeStop('ask', 'rule_declined', confirms) : allow;
+  return throttles.length > 0 ? stricter(ask, makeThrottleStop(settings, throttles, atMs)) : ask;
+}
+
+function makeThrottleStop(settings: RuleSettings, fired: readonly Fired[], atMs: number): Stop {
+  const free = Math.max(...fired.map((item) => item.freeAtMs ?? Number.POSITIVE_INFINITY));
+  const wait = settings.throttle === 'delay' && free - atMs <= settings.maxDelaySecs * 1_000;
+  const stop = makeStop(wait ? 'wait' : 'deny', 'rule_throttled', fired);
+  return Number.isFinite(free) ? { ...stop, retryAtMs: free } : stop;
+}
+
+/** The halt by output rules that fired on a result of the action's task, or allow. */
+function judgeDueHits({ byId }: RuleTable, state: RulesState, action: Action): Verdict {
+  const aborts = (state.due.items[dueKey(action)] ?? []).flatMap((hit) => {
+    const rule = byId.get(hit.rule);
+    return rule?.action === 'abort' ? [{ rule, reason: rule.reason ?? hit.seen }] : [];
+  });
+  return aborts.length > 0 ? makeStop('halt', 'rule_abort', aborts) : allow;
+}
+
+/** Keeps the output rules that fired on a result for the next action of its task. */
+function recordDueHits(state: RulesState, { resultHits, permit, atMs }: ActionSettled): void {
+  if (resultHits === undefined || resultHits.length === 0) return;
+  const key = dueKey(permit.action);
+  const fresh = resultHits.map((hit) => ({ ...hit, atMs }));
+  const older = (state.due.items[key] ?? []).filter((old) => !fresh.some((hit) => hit.rule === old.rule));
+  putItem(state.due, key, [...older, ...fresh]);
+}
+
+/** Drops due output rules that have acted, and records the time of an allowed action for throttles and frequencies. */
+function recordDecision({ byId, frequent }: RuleTable, state: RulesState, event: ActionDecided): void {
+  const { action, atMs, verdict } = event;
+  // A consequence ends once an action passed or was halted by it; the task keeps the halt itself.
+  const isOver = verdict.kind === 'allow' || (verdict.kind === 'halt' && verdict.control === name);
+  if (isOver && state.due.size > 0) dropItem(state.due, dueKey(action));
+  if (verdict.kind !== 'allow') return;
+  for (const hit of action.hits ?? []) {
+    const rule = byId.get(hit.rule);
+    if (rule?.action === 'throttle' && rule.condition.kind !== 'frequency') putItem(state.spaced, rule.id, atMs);
+  }
+  for (const { condition, key } of findCountingRules(frequent, action)) {
+    if (condition.count === 0) continue;
+    const history = state.times.items[key] ?? putItem(state.times, key, createHistory());
+    recordTime(history, atMs, condition.count); // Keep only as many times as the condition needs.
+  }
 }
 
 /** The key of a frequency rule's history for an action; undefined if the rule does not count the action. */
