@@ -71,12 +71,12 @@ const packages: Readonly<Record<string, string | readonly string[]>> = {
   '@modelcontextprotocol/client': 'chains',
   '@pydantic/genai-prices': 'prices',
   redis: 'stores',
-  'smol-toml': 'policy',
-  yaml: ['chains', 'policy'],
+  'smol-toml': 'document',
+  yaml: 'document',
 };
 
 /** Parts of the policy that read files or write pages: only its own door and the command reach them. */
-const outOfReachOfTheRoot = /^src\/policy\/(index\.ts|file\/|pages\/)/;
+const outOfReachOfTheRoot = /^src\/(?:document\/|policy\/(?:index\.ts|file\/|pages\/))/;
 
 const everything = listFiles();
 const typescript = everything.filter((path) => path.endsWith('.ts'));

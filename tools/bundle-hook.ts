@@ -18,7 +18,10 @@ const needed: Readonly<Record<string, string>> = {
 };
 
 /** What few of them need: of the parsers of policies that of the file at hand. */
-const seldom = { file: 'policy/file/files.js', imports: /^import \{ (.*) \} from '(\.\/parse-\w+\.js)';$/gm };
+const seldom = {
+  file: 'policy/file/files.js',
+  imports: /^import \{ (.*) \} from '(\.\.\/\.\.\/document\/parse-\w+\.js)';$/gm,
+};
 
 /** The other commands stay the files they are. */
 const command = /^\.\/(?:commands|chain|run)\/[\w-]+\.js$/;

@@ -63,7 +63,7 @@ export const policyEntriesMax = 10_000;
 export const policyDepthMax = 8;
 export const policyProblemsMax = 50;
 /** YAML aliases that a policy file may use. */
-export const policyAliasesMax = 100;
+export const documentAliasesMax = 100;
 /** The highest count and the longest time in seconds of a setting. */
 export const countMax = 1_000_000_000;
 export const secsMax = 2_147_483;

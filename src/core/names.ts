@@ -12,8 +12,11 @@ export function toCamelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** The path to a value of a document: keys as written, and positions in lists. */
+export type Path = readonly (string | number)[];
+
 /** Formats a path as TOML does: special keys in quotes, numbers in brackets. */
-export function formatPath(path: readonly (string | number)[]): string {
+export function formatPath(path: Path): string {
   let text = '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;

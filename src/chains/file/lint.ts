@@ -2,11 +2,12 @@
 
 import { readKey } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';
+import type { Path } from '../../core/names.ts';
 import type { RuleSettings } from '../../core/settings.ts';
-import type { Path } from '../../policy/check/report.ts';
+import type { SourcePosition } from '../../document/parsed-document.ts';
 import type { Chain } from './chain.ts';
 import { parseConditionTemplate } from './chain-rules.ts';
-import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
+import { makeProblem, type Problem } from './problem.ts';
 import { collectNames } from './template.ts';
 
 const actionVerbs: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };

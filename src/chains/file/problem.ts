@@ -2,14 +2,8 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainProblemsMax } from '../../core/limits.ts';
-import { formatPath } from '../../core/names.ts';
-import type { Path } from '../../policy/check/report.ts';
-
-/** A place in a file, both counted from 1. */
-export interface SourcePosition {
-  readonly line: number;
-  readonly column: number;
-}
+import { formatPath, type Path } from '../../core/names.ts';
+import type { SourcePosition } from '../../document/parsed-document.ts';
 
 /** A whole sentence about one place; `path` is the way to it, as in `steps[0].condition.op`. */
 export interface Problem extends SourcePosition {

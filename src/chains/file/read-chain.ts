@@ -1,19 +1,20 @@
 /** The chain file: from a text to a chain, or to everything that is wrong with it. Strict: nothing is ignored. */
 
-import { readFileSync, statSync } from 'node:fs';
 import { chainBytesMax } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
 import type { RuleSettings } from '../../core/settings.ts';
-import type { Path } from '../../policy/check/report.ts';
+import { toPlainData } from '../../document/plain-tree.ts';
+import { readUtf8 } from '../../document/read-utf8.ts';
 import { valueProblem } from '../../policy/check/value.ts';
 import { sections } from '../../policy/table/settings.ts';
 import type { Chain } from './chain.ts';
+import { readChainDocument } from './chain-document.ts';
 import { lintChain } from './lint.ts';
-import { chainError, makeProblem, type Problem, type SourcePosition, sortProblems } from './problem.ts';
+import { chainError, makeProblem, type Problem, sortProblems } from './problem.ts';
 import { readParamList } from './read-params.ts';
 import { readRules } from './read-rules.ts';
 import { readSteps } from './read-step.ts';
-import { readTree, type SourceNode, type TableEntry } from './source-tree.ts';
-import { readTable, type TableReader, toPlainData } from './table-reader.ts';
+import { readTable, type TableReader } from './table-reader.ts';
 import { checkNames } from './template-names.ts';
 
 /** The result of reading a file: a chain or problems, and warnings about valid parts that are likely mistakes. */
@@ -40,12 +41,12 @@ const chainKeys: readonly string[] = [
 /** Reads the text of a chain file: YAML, or JSON where the name ends so. Never throws. */
 export function readChain(text: string, file = 'chain.yaml', settings: LookupSettings = {}): ChainReading {
   const problems: Problem[] = [];
-  const tree = readTree(text, file.toLowerCase().endsWith('.json'), problems);
+  const { tree, positionOf: findPosition } = readChainDocument(text, file, problems);
   const table =
     tree && readTable(problems, { node: tree, path: [], position: tree }, [...chainKeys, '$schema'], ['id', 'steps']);
   if (tree === undefined || table === undefined) return { problems: sortProblems(problems), warnings: [] };
   const chain = readChainTable(problems, table);
-  const positionOf = (path: Path) => findPosition(tree, path);
+  const positionOf = (path: Path) => findPosition(path) ?? { line: tree.line, column: tree.column };
   const names = checkNames(chain, positionOf);
   problems.push(...names.problems);
   if (problems.length > 0) return { problems: sortProblems(problems), warnings: [] };
@@ -63,13 +64,10 @@ export function loadChain(path: string, name: string = path): Chain {
 export function readChainText(path: string, name: string = path): string {
   const start = { line: 1, column: 1 };
   try {
-    const { size } = statSync(path);
-    // Somewhat too long is read all the same, to say where.
-    if (size > 16 * chainBytesMax) throw new Error(`it has ${size} bytes, at most ${chainBytesMax}`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    // A file that is somewhat too long is read, to say where it is long.
+    return readUtf8(path, chainBytesMax, 16 * chainBytesMax);
   } catch (error) {
-    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
-    throw chainError(name, [makeProblem(start, [], `the file cannot be read: ${reason}`)]);
+    throw chainError(name, [makeProblem(start, [], `the file cannot be read: ${(error as Error).message}`)]);
   }
 }
 
@@ -99,22 +97,4 @@ function readSetting(table: TableReader, name: 'on_missing' | 'lookup'): unknown
   const value = toPlainData(found.node);
   const problem = valueProblem(setting, value);
   return problem === undefined ? value : table.addProblem(name, problem);
-}
-
-/** Where a path leads, or the nearest thing on the way. */
-function findPosition(tree: SourceNode, path: Path): SourcePosition {
-  let node: SourceNode = tree;
-  let position: SourcePosition = tree;
-  for (const part of path) {
-    const next: SourcePosition | undefined =
-      node.kind === 'list'
-        ? node.items[Number(part)]
-        : node.kind === 'table'
-          ? node.entries.get(String(part))
-          : undefined;
-    if (next === undefined) break;
-    position = next;
-    node = 'value' in next && node.kind === 'table' ? (next as TableEntry).value : (next as SourceNode);
-  }
-  return { line: position.line, column: position.column };
 }

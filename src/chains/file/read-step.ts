@@ -4,19 +4,12 @@ import { SwitchgearError } from '../../core/error.ts';
 import { chainNameMax, chainStepsMax, secsMax } from '../../core/limits.ts';
 import { describeValue } from '../../core/plain-copy.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
+import { toPlainData } from '../../document/plain-tree.ts';
 import { checkBreaker } from '../../policy/check/check-policy.ts';
 import type { ChainStep, StepCondition } from './chain.ts';
 import { isUnary, operators } from './condition.ts';
 import { makeProblem, type Problem } from './problem.ts';
-import {
-  describeNode,
-  type LocatedNode,
-  listFields,
-  listItems,
-  readTable,
-  type TableReader,
-  toPlainData,
-} from './table-reader.ts';
+import { describeNode, type LocatedNode, listFields, listItems, readTable, type TableReader } from './table-reader.ts';
 import { parseTemplate } from './template.ts';
 
 const stepKeys: readonly string[] = [

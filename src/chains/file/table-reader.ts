@@ -1,12 +1,13 @@
 /** Reading one table of a chain file: known keys only, each of its kind; what is wrong is collected, not thrown. */
 
 import { chainNameMax, chainTextMax } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, reservedNames } from '../../core/plain-copy.ts';
-import type { Path } from '../../policy/check/report.ts';
+import type { SourcePosition } from '../../document/parsed-document.ts';
+import type { ListNode, SourceNode, TableEntry, TableNode } from '../../document/plain-tree.ts';
 import { formatChoices } from '../../policy/check/value.ts';
-import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
-import type { ListNode, SourceNode, TableEntry, TableNode } from './source-tree.ts';
+import { makeProblem, type Problem } from './problem.ts';
 
 /** A value with the way to it. */
 export interface LocatedNode {
@@ -141,20 +142,6 @@ export function listFields(table: TableNode, path: Path): readonly (LocatedNode 
   return [...table.entries].map(([name, entry]) => {
     return { name, node: entry.value, path: [...path, name], position: entry };
   });
-}
-
-/** What stands there as plain data; tables have no prototype's keys, since no file may have them. */
-export function toPlainData(node: SourceNode): unknown {
-  switch (node.kind) {
-    case 'value':
-      return node.value;
-    case 'list':
-      return node.items.map(toPlainData);
-    case 'table':
-      return Object.fromEntries([...node.entries].map(([name, { value }]) => [name, toPlainData(value)]));
-    case 'invalid':
-      return null;
-  }
 }
 
 /** Formats a value for a message. */

@@ -1,11 +1,12 @@
 /** Which names a chain uses, where, and whether each of them can mean something there. */
 
 import { chainProblemsMax } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
 import { findNearestName } from '../../core/names.ts';
-import type { Path } from '../../policy/check/report.ts';
+import type { SourcePosition } from '../../document/parsed-document.ts';
 import type { Chain } from './chain.ts';
 import { isUnary } from './condition.ts';
-import { makeProblem, type Problem, type SourcePosition } from './problem.ts';
+import { makeProblem, type Problem } from './problem.ts';
 import { collectNames } from './template.ts';
 
 /** A name with its position. */

@@ -1,11 +1,12 @@
 /** Checks written budgets: each has a scope, a unit, a limit, and optionally a window. */
 
 import { budgetsMax } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { budgetFields } from '../table/settings.ts';
 import { checkSection, type DocumentEntry } from './document-section.ts';
-import { addProblem, type Path, type Report } from './report.ts';
+import { addProblem, type Report } from './report.ts';
 
 /** Reads the budgets of a document, in order. An unreadable budget is a problem, never skipped. */
 export function readPolicyBudgets(report: Report, { value, path }: DocumentEntry): readonly JointBudget[] {

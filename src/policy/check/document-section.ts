@@ -1,12 +1,13 @@
 /** Checks one table of a document against the fields it may have. */
 
 import { nameLengthMax } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
 import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable, reservedNames, type Table } from '../../core/plain-copy.ts';
 import type { SectionFields } from '../table/setting.ts';
 import { sections, topFields } from '../table/settings.ts';
 import { findField } from './environment-names.ts';
-import { addProblem, type Path, type Provenance, type Report } from './report.ts';
+import { addProblem, type Provenance, type Report } from './report.ts';
 import { textProblem, valueProblem } from './value.ts';
 
 /** An entry of a table under its name in files, with its path as written. */

@@ -2,10 +2,7 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { policyProblemsMax } from '../../core/limits.ts';
-import { formatPath } from '../../core/names.ts';
-
-/** The path to a value: keys as written, and positions in lists. */
-export type Path = readonly (string | number)[];
+import { formatPath, type Path } from '../../core/names.ts';
 
 /** The file of a document, and the lines of its keys. */
 export interface PolicySource {

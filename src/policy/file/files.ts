@@ -1,15 +1,19 @@
 /** Finds, reads and watches policy files. The root entry point does not import this file. */
 
-import { existsSync, readFileSync, stat, statSync, unwatchFile, watchFile } from 'node:fs';
+import { existsSync, stat, unwatchFile, watchFile } from 'node:fs';
 import { extname, join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax, policyPollMs } from '../../core/limits.ts';
+import type { Path } from '../../core/names.ts';
+import { parseJson } from '../../document/parse-json.ts';
+import { parseToml } from '../../document/parse-toml.ts';
+import { parseYaml } from '../../document/parse-yaml.ts';
+import type { SyntaxProblem } from '../../document/parsed-document.ts';
+import { readUtf8 } from '../../document/read-utf8.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type CheckedPolicy, checkPolicy } from '../check/check-policy.ts';
-import { parseToml } from './parse-toml.ts';
-import { parseStrictJson, parseYaml } from './parse-yaml.ts';
 
-const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseStrictJson } as const;
+const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseJson } as const;
 
 /** Finds the policy file of a folder; throws if there are two. */
 export function findPolicy(folder: string): string | undefined {
@@ -34,8 +38,16 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
       'invalid_policy',
       `a policy file ends in ${Object.keys(parsers).join(', ')}, got ${file}`,
     );
-  const { value, lineOf } = parse(text, file);
-  return checkPolicy(value ?? {}, { file, lineOf }); // A file of comments only is an empty document.
+  const document = parse(text);
+  if (!document.ok) throw makeSyntaxError(file, document.problem);
+  const lineOf = (path: Path) => document.positionOf(path)?.line;
+  return checkPolicy(document.value ?? {}, { file, lineOf }); // A file of comments only is an empty document.
+}
+
+function makeSyntaxError(file: string, { message, position, cause }: SyntaxProblem): SwitchgearError {
+  const format = extname(file).slice(1).toUpperCase().replace('YML', 'YAML');
+  const place = position === undefined ? file : `${file}, line ${position.line}`;
+  return new SwitchgearError('invalid_policy', `the policy is no valid ${format}: ${message} (${place})`, { cause });
 }
 
 /** Options of `watchPolicy`. */
@@ -116,11 +128,9 @@ function watchFileStats(path: string, look: () => void): () => void {
 
 function readText(path: string): string {
   try {
-    const { size } = statSync(path);
-    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, more than ${policyBytesMax}`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return readUtf8(path, policyBytesMax);
   } catch (error) {
-    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
+    const reason = (error as Error).message;
     throw new SwitchgearError('policy_unreadable', `cannot read the policy ${path}: ${reason}`, { cause: error });
   }
 }

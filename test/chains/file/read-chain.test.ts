@@ -293,7 +293,7 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
     `circuit_breakers:\n  - B: a>1|abort\n${small}`,
     '2:5 circuit_breakers[0] is a line that YAML takes for a table: put it in quotes',
   ],
-  ['quotes without an end', `${small}name: "x\n`, '6:1 a text in quotes has no end'],
+  ['quotes without an end', `${small}name: "x\n`, '6:1 no valid YAML: a text in quotes has no end'],
   [
     'an unknown action',
     `circuit_breakers: [{ condition: a>1, action: stop }]\n${small}`,
@@ -320,9 +320,9 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'a prototype',
     step('args: { __proto__: { polluted: 1 } }'),
-    '5:13 steps[0].args has the key "__proto__", which no chain may use',
+    '5:13 steps[0].args has the key "__proto__", which is reserved',
   ],
-  ['a constructor', `constructor: x\n${small}`, '1:1 has the key "constructor", which no chain may use'],
+  ['a constructor', `constructor: x\n${small}`, '1:1 has the key "constructor", which is reserved'],
   [
     'an anchor and its alias',
     step('args: { a: &x 1, b: *x }'),
@@ -330,8 +330,12 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
     '5:25 steps[0].args.b is an alias: write the value itself',
   ],
   ['a tag', step('args: { a: !!binary aGk= }'), '5:25 steps[0].args.a has a tag: leave it out'],
-  ['a tab', 'id: c\nsteps:\n\t- id: s\n', '3:1 a tab stands where YAML wants spaces'],
-  ['two documents', `${small}---\n${small}`, '5:1 a second document begins here: a file holds one chain'],
+  ['a tab', 'id: c\nsteps:\n\t- id: s\n', '3:1 no valid YAML: a tab stands where YAML wants spaces'],
+  [
+    'two documents',
+    `${small}---\n${small}`,
+    '5:1 no valid YAML: a second document begins here: a file holds one document',
+  ],
   ['a directive', `%YAML 1.1\n---\n${small}`, '1:1 the file has a %YAML directive: leave it out'],
   [
     'a number that would lose digits',

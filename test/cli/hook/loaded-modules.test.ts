@@ -32,7 +32,8 @@ function loadedModules(context: TestContext, policy?: string): readonly string[]
   return readFileSync(log, 'utf8').trim().split('\n');
 }
 
-const policyModules = /\/src\/policy\/(?:check|file|environment|index)|\/node_modules\/(?:smol-toml|yaml)\//;
+const policyModules =
+  /\/src\/(?:document|policy\/(?:check|file|environment|index))|\/node_modules\/(?:smol-toml|yaml)\//;
 
 test('a hook without a policy loads neither the checker nor a parser', (context) => {
   const loaded = loadedModules(context);

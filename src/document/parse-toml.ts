@@ -1,29 +1,36 @@
-/** Parses TOML: a library parses the values, a small scanner finds the lines of keys and tables. */
+/** Parses TOML: a library parses the values, a small scanner finds the positions of keys and tables. */
 
 import { parse, TomlError } from 'smol-toml';
-import { createLineMap, type LineMap, makeParseError, type ParsedDocument } from './parsed-document.ts';
+import { createPositionMap, type ParsedDocument, type PositionMap, type SyntaxProblem } from './parsed-document.ts';
 
 /** Parses a TOML document. */
-export function parseToml(text: string, file: string): ParsedDocument {
+export function parseToml(text: string): ParsedDocument {
   try {
-    return { value: parse(text), lineOf: mapTomlLines(text).lineOf };
+    return { ok: true, value: parse(text), positionOf: mapTomlPositions(text).positionOf };
   } catch (error) {
-    const line = error instanceof TomlError ? error.line : undefined;
-    throw makeParseError(file, 'TOML', error, line);
+    return { ok: false, problem: describeTomlError(error) };
   }
 }
 
-/** Maps keys and tables of a valid document to lines. */
-function mapTomlLines(text: string): LineMap {
-  const lines = createLineMap();
+/** The library writes a sentence, and below it the lines around the error. */
+function describeTomlError(error: unknown): SyntaxProblem {
+  const text = error instanceof Error ? error.message : 'reading it failed';
+  const message = text.split('\n')[0]!.replace(/^Invalid TOML document: /, '');
+  if (!(error instanceof TomlError)) return { message, cause: error };
+  return { message, position: { line: error.line, column: error.column }, cause: error };
+}
+
+/** Maps keys and tables of a valid document to positions. A dotted key has one position, as has an inline table. */
+function mapTomlPositions(text: string): PositionMap {
+  const positions = createPositionMap();
   const items = new Map<string, number>();
   let tablePath: readonly (string | number)[] = [];
   let line = 1;
   let at = 0;
   while (at < text.length) {
-    const start = line;
     const end = findStatementEnd(text, at);
     const statement = text.slice(at, end).trim();
+    const start = { line, column: text.slice(at, end).search(/\S|$/) + 1 };
     for (let i = at; i < end; i++) if (text[i] === '\n') line++;
     at = end + 1;
     line++;
@@ -33,16 +40,17 @@ function mapTomlLines(text: string): LineMap {
       const name = JSON.stringify(keys);
       if (header[1] === '[[') {
         items.set(name, (items.get(name) ?? -1) + 1);
-        lines.add(keys, start);
+        positions.add(keys, start);
       }
       tablePath = items.has(name) ? [...keys, items.get(name)!] : keys;
-      lines.add(tablePath, start);
+      positions.add(tablePath, start);
     } else if (statement && !statement.startsWith('#')) {
       const keys = parseKeys(statement);
-      for (let length = 1; length <= keys.length; length++) lines.add([...tablePath, ...keys.slice(0, length)], start);
+      for (let length = 1; length <= keys.length; length++)
+        positions.add([...tablePath, ...keys.slice(0, length)], start);
     }
   }
-  return lines;
+  return positions;
 }
 
 /** Finds the end of a statement, past the line breaks inside lists and multi-line strings. */
