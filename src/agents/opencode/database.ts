@@ -1,6 +1,5 @@
 /** Follows a session of opencode in its database: read only, by the time at which a part last changed. */
 
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { createRecentMap } from '../../core/bounded.ts';
@@ -32,7 +31,7 @@ export function watchOpencode({
 
   function openDatabase(): DatabaseSync {
     // Asked for only here: most runs are of other agents, and need no database.
-    const { DatabaseSync } = createRequire(import.meta.url)('node:sqlite') as typeof import('node:sqlite');
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     return new DatabaseSync(path, { readOnly: true });
   }
 

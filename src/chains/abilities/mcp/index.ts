@@ -3,7 +3,8 @@
 import { SwitchgearError } from '../../../core/error.ts';
 import type { AbilitySource } from '../ability.ts';
 import { readMcpConfig } from './config.ts';
-import type { McpEnvironment, McpServer } from './server.ts';
+import type { McpSdk } from './process-transport.ts';
+import { createMcpServer, type McpEnvironment, type McpServer } from './server.ts';
 
 /** The working folder and environment of the servers; the default is those of this process. */
 export type McpOptions = Partial<McpEnvironment>;
@@ -19,7 +20,7 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
   const getServer = (name: string): Promise<McpServer> => {
     const existing = servers.get(name);
     if (existing) return existing;
-    const created = loadClient().then(({ createMcpServer }) => createMcpServer(name, configs.get(name)!, environment));
+    const created = loadSdk().then((sdk) => createMcpServer(sdk, name, configs.get(name)!, environment));
     servers.set(name, created);
     created.catch(() => servers.delete(name)); // Nothing was started that `close` would have to end.
     return created;
@@ -52,15 +53,18 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
   };
 }
 
-/** Loads the MCP client, which is an optional peer dependency. */
-function loadClient() {
-  return import('./server.ts').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+/** Loads the MCP client. A bundler that does not find the package leaves an error with another code in its place. */
+async function loadSdk(): Promise<McpSdk> {
+  try {
+    return await import('@modelcontextprotocol/client');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
     const advice = 'install it with: npm install @modelcontextprotocol/client';
     throw new SwitchgearError('missing_package', `MCP servers need @modelcontextprotocol/client; ${advice}`, {
       cause: error,
     });
-  });
+  }
 }
 
 /** The longest name of a server that an ability begins with: both may have dots. */

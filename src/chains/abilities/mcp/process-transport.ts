@@ -2,11 +2,14 @@
 
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { mcpMessageBytesMax, mcpStopMs } from '../../../core/limits.ts';
 import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from '../child-process.ts';
 import { excessMessage } from './bounded-fetch.ts';
 import type { McpServerConfig } from './config.ts';
+
+/** The MCP client package, which is an optional peer dependency: loaded when the first server is asked for. */
+export type McpSdk = typeof import('@modelcontextprotocol/client');
 
 /** A line that can say how its process ended. */
 export interface ProcessTransport {
@@ -19,6 +22,7 @@ type ProcessConfig = Extract<McpServerConfig, { readonly kind: 'process' }>;
 
 /** A process that is started with the first message; `onStderr` gets the lines of its stderr. */
 export function createProcessTransport(
+  { ReadBuffer, serializeMessage }: Pick<McpSdk, 'ReadBuffer' | 'serializeMessage'>,
   config: ProcessConfig,
   env: Environment,
   onStderr?: (line: string) => void,

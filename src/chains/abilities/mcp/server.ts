@@ -1,22 +1,12 @@
 /** A connection to one MCP server: starts the server on first use and again after it ended. */
 
-import {
-  type CallToolResult,
-  Client,
-  ProtocolError,
-  ProtocolErrorCode,
-  SdkErrorCode,
-  SdkHttpError,
-  SSEClientTransport,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
 import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts';
 import { type AbilityCall, AbilityError, parseTextValue, toPlainOutput } from '../ability.ts';
 import type { Environment } from '../child-process.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
 import { type McpServerConfig, resolveConfig } from './config.ts';
-import { createProcessTransport } from './process-transport.ts';
+import { createProcessTransport, type McpSdk } from './process-transport.ts';
 
 export interface McpServer {
   /** Starts it if need be, and asks for its tools. */
@@ -40,7 +30,12 @@ interface Connection {
 
 const identity = { name: 'switchgear', version: '1' };
 
-export function createMcpServer(name: string, config: McpServerConfig, environment: McpEnvironment): McpServer {
+export function createMcpServer(
+  sdk: McpSdk,
+  name: string,
+  config: McpServerConfig,
+  environment: McpEnvironment,
+): McpServer {
   let connecting: Promise<Connection> | undefined;
   let opened: OpenTransport | undefined;
   let isClosed = false;
@@ -69,14 +64,14 @@ export function createMcpServer(name: string, config: McpServerConfig, environme
     const resolved = resolveConfig(config, environment.cwd, environment.env);
     const openResolved = () => {
       if (isClosed) throw new AbilityError('it was closed');
-      opened = openTransport(name, resolved, environment);
+      opened = openTransport(sdk, name, resolved, environment);
       return opened;
     };
     try {
-      return await connectClient(name, resolved, openResolved(), 'legacy');
+      return await connectClient(sdk, name, resolved, openResolved(), 'legacy');
     } catch (error) {
-      if (!isTooNew(error)) throw error;
-      return await connectClient(name, resolved, openResolved(), 'auto');
+      if (!isTooNew(sdk, error)) throw error;
+      return await connectClient(sdk, name, resolved, openResolved(), 'auto');
     }
   };
 
@@ -88,7 +83,12 @@ export function createMcpServer(name: string, config: McpServerConfig, environme
         return (await connection.client.listTools(undefined, { timeout: mcpStartMs })).tools.map((tool) => tool.name);
       } catch (error) {
         dropLost(pending, connection);
-        throw toAbilityError(name, error, `${formatTitle(name)} does not say what it can do: ${readMessage(error)}`);
+        throw toAbilityError(
+          sdk,
+          name,
+          error,
+          `${formatTitle(name)} does not say what it can do: ${readMessage(error)}`,
+        );
       }
     },
     async call(tool, { name: ability, args, signal, attemptKey }) {
@@ -104,11 +104,12 @@ export function createMcpServer(name: string, config: McpServerConfig, environme
         );
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof AbilityError || error instanceof ProtocolError) throw toAbilityError(ability, error);
+        if (error instanceof AbilityError || error instanceof sdk.ProtocolError)
+          throw toAbilityError(sdk, ability, error);
         dropLost(pending, connection);
         const how = connection.ending();
         const lost = `${formatTitle(name)} ended while it did ${tool}`;
-        throw toAbilityError(ability, error, how === undefined ? undefined : `${lost} (${how})`);
+        throw toAbilityError(sdk, ability, error, how === undefined ? undefined : `${lost} (${how})`);
       }
     },
     async close() {
@@ -119,12 +120,12 @@ export function createMcpServer(name: string, config: McpServerConfig, environme
 }
 
 /** The failure in a sentence that names the ability, with what breakers read of it. */
-function toAbilityError(ability: string, error: unknown, sentence?: string): AbilityError {
+function toAbilityError(sdk: McpSdk, ability: string, error: unknown, sentence?: string): AbilityError {
   if (error instanceof AbilityError) return error;
   const facts =
-    error instanceof ProtocolError
+    error instanceof sdk.ProtocolError
       ? { code: error.code }
-      : error instanceof SdkHttpError && error.status !== undefined
+      : error instanceof sdk.SdkHttpError && error.status !== undefined
         ? { status: error.status }
         : { name: 'NetworkError' as const };
   return new AbilityError(sentence ?? `${ability} failed: ${readMessage(error)}`, { ...facts, cause: error });
@@ -152,13 +153,18 @@ interface OpenTransport {
   readonly ending: () => string | undefined;
 }
 
-function openTransport(name: string, config: McpServerConfig, { env, onStderr }: McpEnvironment): OpenTransport {
+function openTransport(
+  sdk: McpSdk,
+  name: string,
+  config: McpServerConfig,
+  { env, onStderr }: McpEnvironment,
+): OpenTransport {
   if (config.kind === 'process')
-    return createProcessTransport(config, env, onStderr && ((line) => onStderr(name, line)));
+    return createProcessTransport(sdk, config, env, onStderr && ((line) => onStderr(name, line)));
   // The address is not shown: it may hold a key that stood for a variable.
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
     throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
-  const Line = config.kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
+  const Line = config.kind === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
   let excess: string | undefined;
   const fetch = boundedFetch(() => {
     excess = excessMessage;
@@ -169,33 +175,41 @@ function openTransport(name: string, config: McpServerConfig, { env, onStderr }:
 }
 
 async function connectClient(
+  sdk: McpSdk,
   name: string,
   config: McpServerConfig,
   { transport, ending }: OpenTransport,
   mode: 'legacy' | 'auto',
 ): Promise<Connection> {
-  const client = new Client(identity, { versionNegotiation: { mode } });
+  const client = new sdk.Client(identity, { versionNegotiation: { mode } });
   try {
     await client.connect(transport, { timeout: mcpStartMs });
     return { client, ending };
   } catch (error) {
     const how = ending(); // Before it is ended by us.
     await transport.close().catch(() => {});
-    throw mode === 'legacy' && isTooNew(error)
+    throw mode === 'legacy' && isTooNew(sdk, error)
       ? error
-      : toAbilityError(name, error, explainStartFailure(name, config, error, how));
+      : toAbilityError(sdk, name, error, explainStartFailure(sdk, name, config, error, how));
   }
 }
 
-function isTooNew(error: unknown): boolean {
-  return error instanceof ProtocolError && error.code === ProtocolErrorCode.UnsupportedProtocolVersion;
+function isTooNew(sdk: McpSdk, error: unknown): boolean {
+  return error instanceof sdk.ProtocolError && error.code === sdk.ProtocolErrorCode.UnsupportedProtocolVersion;
 }
 
-function explainStartFailure(name: string, config: McpServerConfig, error: unknown, how: string | undefined): string {
+function explainStartFailure(
+  sdk: McpSdk,
+  name: string,
+  config: McpServerConfig,
+  error: unknown,
+  how: string | undefined,
+): string {
   const { code } = error as { readonly code?: unknown };
   if (config.kind === 'process' && code === 'ENOENT')
     return `${formatTitle(name)} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`;
-  if (code === SdkErrorCode.RequestTimeout) return `${formatTitle(name)} did not answer within ${mcpStartMs / 1000} s`;
+  if (code === sdk.SdkErrorCode.RequestTimeout)
+    return `${formatTitle(name)} did not answer within ${mcpStartMs / 1000} s`;
   return `${formatTitle(name)} did not start: ${how ?? readMessage(error)}`;
 }
 
