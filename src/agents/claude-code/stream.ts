@@ -13,7 +13,7 @@ import {
 } from '../reading/reader.ts';
 import { anthropicTokens, claudeModelTokens, hasNoTokens } from '../reading/tokens.ts';
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
-import { trackClaudeSubagents } from './subagents.ts';
+import { type ClaudeSubagents, trackClaudeSubagents } from './subagents.ts';
 
 /** What the program says of itself that is of interest. */
 const systemSubtypes = new Set(['init', 'task_started', 'task_notification', 'api_retry']);
@@ -47,9 +47,9 @@ export function claudeCodeReader(): Reader {
       case 'stream_event':
         return readPart(asObject(event.event), asText(event.api_message_id));
       case 'system':
-        return readSystem(event);
+        return readSystem(event, subagents);
       case 'result':
-        return readResult(event);
+        return readResult(event, !subagents.areRunning());
       default:
         return noEvents;
     }
@@ -67,53 +67,6 @@ export function claudeCodeReader(): Reader {
     return noEvents;
   }
 
-  function readSystem(event: JsonObject): readonly AgentEvent[] {
-    switch (event.subtype) {
-      case 'init': {
-        const id = asText(event.session_id);
-        const model = asText(event.model);
-        return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
-      }
-      case 'task_started':
-        return subagents.readStarted(event);
-      case 'task_notification':
-        return subagents.readNotification(event);
-      case 'api_retry': {
-        const what = `the model does not answer (${event.error ?? event.error_status ?? 'no reason given'})`;
-        const text = `${what}: retry ${asCount(event.attempt)} of ${asCount(event.max_retries)}`;
-        return [{ type: 'notice', level: 'warning', text }];
-      }
-      default:
-        return noEvents;
-    }
-  }
-
-  function readResult(event: JsonObject): readonly AgentEvent[] {
-    const events: AgentEvent[] = [];
-    const models = Object.entries(asObject(event.modelUsage));
-    for (const [model, usage] of models) {
-      const tokens = claudeModelTokens(asObject(usage));
-      const calls = Math.max(1, Math.ceil(asCount(event.num_turns) / models.length));
-      if (!hasNoTokens(tokens)) events.push({ type: 'total', of: 'run', model, calls, ...tokens });
-    }
-    const reason = asText(event.terminal_reason) ?? asText(event.subtype);
-    const text = asText(event.result);
-    const ended = event.terminal_reason === undefined || successReasons.has(String(event.terminal_reason));
-    const ok = event.subtype === 'success' && event.is_error !== true && ended;
-    const final = !subagents.areRunning();
-    events.push({ type: 'result', ok, final, ...(text && { text }), ...(reason && { reason }) });
-    return events;
-  }
-
-  /** Whether a line has the answer of a subagent before a place in it. */
-  function hasSubagentAnswer(line: string, before: number): boolean {
-    for (let at = line.indexOf(toolUseIdField); at !== -1 && at < before; at = line.indexOf(toolUseIdField, at + 1)) {
-      const from = at + toolUseIdField.length;
-      if (subagents.isSubagentCall(quotedTextAt(line, from))) return true;
-    }
-    return false;
-  }
-
   const { read, end } = jsonReader(readEvent);
   return {
     read(line) {
@@ -124,10 +77,49 @@ export function claudeCodeReader(): Reader {
       if (!line.startsWith(userPrefix)) return read(line);
       // A result is told twice, and the second time is of interest for subagents alone.
       const at = line.indexOf(repeatedResultField);
-      return read(at === -1 || hasSubagentAnswer(line, at) ? line : `${line.slice(0, at)}}`);
+      return read(at === -1 || hasSubagentAnswer(line, at, subagents) ? line : `${line.slice(0, at)}}`);
     },
     end,
   };
+}
+
+/** What the program says of itself: a session, a subagent, a retry. */
+function readSystem(event: JsonObject, subagents: ClaudeSubagents): readonly AgentEvent[] {
+  switch (event.subtype) {
+    case 'init': {
+      const id = asText(event.session_id);
+      const model = asText(event.model);
+      return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
+    }
+    case 'task_started':
+      return subagents.readStarted(event);
+    case 'task_notification':
+      return subagents.readNotification(event);
+    case 'api_retry': {
+      const what = `the model does not answer (${event.error ?? event.error_status ?? 'no reason given'})`;
+      const text = `${what}: retry ${asCount(event.attempt)} of ${asCount(event.max_retries)}`;
+      return [{ type: 'notice', level: 'warning', text }];
+    }
+    default:
+      return noEvents;
+  }
+}
+
+/** The end of a run, with the totals of each model. `final`: no subagent goes on in the background. */
+function readResult(event: JsonObject, final: boolean): readonly AgentEvent[] {
+  const events: AgentEvent[] = [];
+  const models = Object.entries(asObject(event.modelUsage));
+  for (const [model, usage] of models) {
+    const tokens = claudeModelTokens(asObject(usage));
+    const calls = Math.max(1, Math.ceil(asCount(event.num_turns) / models.length));
+    if (!hasNoTokens(tokens)) events.push({ type: 'total', of: 'run', model, calls, ...tokens });
+  }
+  const reason = asText(event.terminal_reason) ?? asText(event.subtype);
+  const text = asText(event.result);
+  const ended = event.terminal_reason === undefined || successReasons.has(String(event.terminal_reason));
+  const ok = event.subtype === 'success' && event.is_error !== true && ended;
+  events.push({ type: 'result', ok, final, ...(text && { text }), ...(reason && { reason }) });
+  return events;
 }
 
 const piecePrefix = '{"type":"stream_event","event":{"type":"content_block_';
@@ -136,6 +128,15 @@ const userPrefix = '{"type":"user"';
 /** In a text their quotes would be escaped: these can only be the fields. */
 const repeatedResultField = ',"tool_use_result":';
 const toolUseIdField = '"tool_use_id":"';
+
+/** Whether a line has the answer of a subagent before a place in it. */
+function hasSubagentAnswer(line: string, before: number, subagents: ClaudeSubagents): boolean {
+  for (let at = line.indexOf(toolUseIdField); at !== -1 && at < before; at = line.indexOf(toolUseIdField, at + 1)) {
+    const from = at + toolUseIdField.length;
+    if (subagents.isSubagentCall(quotedTextAt(line, from))) return true;
+  }
+  return false;
+}
 
 /** What stands in quotes from a place on. */
 function quotedTextAt(line: string, from: number): string {

@@ -10,6 +10,7 @@ import type { SwitchgearOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import type { AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
@@ -87,104 +88,134 @@ export function createChains(options: ChainsOptions): Chains {
   checkOptions(gearOptions, clock);
   const runner: Runner = { options: gearOptions, store, clock, emit: wrapListener(onRun) };
 
-  async function run(chain: Chain, input: Readonly<Record<string, unknown>> = {}, runOptions: RunOptions = {}) {
-    const params = readParams(chain, input);
-    const modelRules = runOptions.modelText === undefined ? [] : readModelRules(runOptions.modelText, chain);
-    // Rules that cannot be filled refuse the run before anything is started.
-    buildChainRules(chain, params, modelRules);
-    const found = await resolveAbilities(sources, chain, () => true);
-    const id = runOptions.id ?? makeRunId(clock.wallMs());
-    const first: RunState = {
-      format: 1,
-      id: checkRunId(id),
-      status: 'running',
-      chain,
-      params,
-      modelRules,
-      ...(runOptions.origin !== undefined && { origin: runOptions.origin }),
-      startedWallMs: clock.wallMs(),
-      steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
-      owner: createOwner(store),
-      approved: [],
-    };
-    const created = await createRun(store, first);
-    if (created.status === 'rejected' && !created.full) {
-      throw new SwitchgearError('run_exists', `there is a run ${quoteValue(id)} already: resume it, or use another id`);
-    }
-    const owned = unwrapRun(created, id);
-    runner.emit({ type: 'run-started', run: owned });
-    return continueRun(runner, owned, { ...runOptions, wait: runOptions.wait ?? true, abilities: found });
-  }
-
-  async function resume(id: string, runOptions: Pick<RunOptions, 'signal' | 'wait'> = {}) {
-    const current = await loadRun(store, id);
-    if (current.status === 'in-doubt') return current;
-    if (isOver(current))
-      throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
-    const { owner: previousOwner } = current;
-    if (previousOwner !== undefined && !isOwnerGone(previousOwner, store.clock.nowMs()))
-      throw busyError(id, previousOwner.untilMs - store.clock.nowMs());
-    const found = await resolveAbilities(sources, current.chain, (at) => current.steps[at]?.status !== 'done');
-    const transition = { type: 'taken', owner: createOwner(store), previousOwner } as const;
-    const entries = [{ type: 'run-resumed', run: id, chain: current.chain.id } as const];
-    const result = await updateRun(store, current, transition, { entries });
-    if (result.status === 'rejected' && !result.full) throw busyError(id, 0);
-    const owned = unwrapRun(result, id);
-    runner.emit({ type: 'run-resumed', run: owned });
-    if (owned.status === 'in-doubt') return owned;
-    return continueRun(runner, owned, { ...runOptions, wait: runOptions.wait ?? true, abilities: found });
-  }
-
-  async function resolve(id: string, how: 'done' | 'redo', { by, output }: ResolveOptions) {
-    const current = await loadRun(store, id);
-    const step = findOpenStep(current);
-    if (current.status !== 'in-doubt' || step < 0) {
-      throw new SwitchgearError(
-        'not_in_doubt',
-        `no step of the run ${quoteValue(id)} is in doubt: it is ${current.status}`,
-      );
-    }
-    const text = JSON.stringify(output ?? null);
-    const outputBytes = Buffer.byteLength(text);
-    if (outputBytes > abilityOutputBytesMax) {
-      throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
-    }
-    const transition = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
-    const entries = [{ type: 'run-resolved', run: id, chain: current.chain.id, by, how } as const];
-    const extras = how === 'done' ? { output: { step, text } } : {};
-    return unwrapRun(await updateRun(store, current, transition, { entries, ...extras }), id);
-  }
-
+  const context: ChainsContext = { runner, sources };
   return {
-    run,
-    resume,
-    resolve,
+    run: (chain, params = {}, runOptions = {}) => startRun(context, chain, params, runOptions),
+    resume: (id, runOptions = {}) => resumeRun(context, id, runOptions),
+    resolve: (id, how, resolveOptions) => resolveStep(runner, id, how, resolveOptions),
     list: () => listRuns(store),
     show: (id) => loadRun(store, id),
-    async outputs(id) {
-      const { chain, steps } = await loadRun(store, id);
-      const found: [string, unknown][] = [];
-      for (const [at, step] of chain.steps.entries()) {
-        if (steps[at]?.status === 'done') found.push([step.id, await readOutput(store, id, at)]);
-      }
-      return Object.fromEntries(found);
-    },
-    async cancel(id, by) {
-      const current = await loadRun(store, id);
-      if (isOver(current))
-        throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
-      const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
-      const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
-      const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
-      const run = unwrapRun(await updateRun(store, current, transition, { entries }), id);
-      // Nobody is to answer what nobody asks any more.
-      if (current.card !== undefined) await expireCard(store, current.card);
-      return run;
-    },
+    outputs: (id) => readOutputs(store, id),
+    cancel: (id, by) => cancelRun(runner, id, by),
     async close() {
       await Promise.all(sources.map((source) => source.close()));
     },
   };
+}
+
+/** What the functions of one `Chains` share. */
+interface ChainsContext {
+  readonly runner: Runner;
+  readonly sources: readonly AbilitySource[];
+}
+
+/** Starts a run: everything that can refuse it is checked before the run is stored. */
+async function startRun(
+  { runner, sources }: ChainsContext,
+  chain: Chain,
+  input: Readonly<Record<string, unknown>>,
+  options: RunOptions,
+): Promise<RunState> {
+  const { store, clock } = runner;
+  const params = readParams(chain, input);
+  const modelRules = options.modelText === undefined ? [] : readModelRules(options.modelText, chain);
+  // Rules that cannot be filled refuse the run before anything is started.
+  buildChainRules(chain, params, modelRules);
+  const found = await resolveAbilities(sources, chain, () => true);
+  const id = options.id ?? makeRunId(clock.wallMs());
+  const first: RunState = {
+    format: 1,
+    id: checkRunId(id),
+    status: 'running',
+    chain,
+    params,
+    modelRules,
+    ...(options.origin !== undefined && { origin: options.origin }),
+    startedWallMs: clock.wallMs(),
+    steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
+    owner: createOwner(store),
+    approved: [],
+  };
+  const created = await createRun(store, first);
+  if (created.status === 'rejected' && !created.full) {
+    throw new SwitchgearError('run_exists', `there is a run ${quoteValue(id)} already: resume it, or use another id`);
+  }
+  const owned = unwrapRun(created, id);
+  runner.emit({ type: 'run-started', run: owned });
+  return continueRun(runner, owned, { ...options, wait: options.wait ?? true, abilities: found });
+}
+
+/** Takes over a run whose owner is gone, and continues it. */
+async function resumeRun(
+  { runner, sources }: ChainsContext,
+  id: string,
+  options: Pick<RunOptions, 'signal' | 'wait'>,
+): Promise<RunState> {
+  const { store } = runner;
+  const current = await loadRun(store, id);
+  if (current.status === 'in-doubt') return current;
+  if (isOver(current))
+    throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
+  const { owner: previousOwner } = current;
+  if (previousOwner !== undefined && !isOwnerGone(previousOwner, store.clock.nowMs()))
+    throw busyError(id, previousOwner.untilMs - store.clock.nowMs());
+  const found = await resolveAbilities(sources, current.chain, (at) => current.steps[at]?.status !== 'done');
+  const transition = { type: 'taken', owner: createOwner(store), previousOwner } as const;
+  const entries = [{ type: 'run-resumed', run: id, chain: current.chain.id } as const];
+  const result = await updateRun(store, current, transition, { entries });
+  if (result.status === 'rejected' && !result.full) throw busyError(id, 0);
+  const owned = unwrapRun(result, id);
+  runner.emit({ type: 'run-resumed', run: owned });
+  if (owned.status === 'in-doubt') return owned;
+  return continueRun(runner, owned, { ...options, wait: options.wait ?? true, abilities: found });
+}
+
+/** Records what a person says about the step in doubt. */
+async function resolveStep(
+  { store, clock }: Runner,
+  id: string,
+  how: 'done' | 'redo',
+  { by, output }: ResolveOptions,
+): Promise<RunState> {
+  const current = await loadRun(store, id);
+  const step = findOpenStep(current);
+  if (current.status !== 'in-doubt' || step < 0) {
+    throw new SwitchgearError(
+      'not_in_doubt',
+      `no step of the run ${quoteValue(id)} is in doubt: it is ${current.status}`,
+    );
+  }
+  const text = JSON.stringify(output ?? null);
+  const outputBytes = Buffer.byteLength(text);
+  if (outputBytes > abilityOutputBytesMax) {
+    throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
+  }
+  const transition = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
+  const entries = [{ type: 'run-resolved', run: id, chain: current.chain.id, by, how } as const];
+  const extras = how === 'done' ? { output: { step, text } } : {};
+  return unwrapRun(await updateRun(store, current, transition, { entries, ...extras }), id);
+}
+
+async function readOutputs(store: Store, id: string): Promise<Readonly<Record<string, unknown>>> {
+  const { chain, steps } = await loadRun(store, id);
+  const found: [string, unknown][] = [];
+  for (const [at, step] of chain.steps.entries()) {
+    if (steps[at]?.status === 'done') found.push([step.id, await readOutput(store, id, at)]);
+  }
+  return Object.fromEntries(found);
+}
+
+async function cancelRun({ store, clock }: Runner, id: string, by: string): Promise<RunState> {
+  const current = await loadRun(store, id);
+  if (isOver(current))
+    throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
+  const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
+  const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
+  const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
+  const run = unwrapRun(await updateRun(store, current, transition, { entries }), id);
+  // Nobody is to answer what nobody asks any more.
+  if (current.card !== undefined) await expireCard(store, current.card);
+  return run;
 }
 
 /** A policy or an option that cannot be is said at once, and not by a run that has begun. */

@@ -81,56 +81,59 @@ export function guardFunction<F extends AnyFunction>(
     try {
       result = applyInside(call, fn, self, args);
     } catch (error) {
-      settleWith(call, { error }, true);
+      settle(call, { error }, loose, true);
       throw error;
     }
     if (!isThenable(result)) {
-      settleWith(call, { value: result }, true);
+      settle(call, { value: result }, loose, true);
       return attachHint(current, result);
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
     // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
-    return current.timeoutMs > 0 && !isObserving(runtime) ? raced(call, promise) : observed(call, promise);
-  }
-
-  /** The derived promise, so that a failure nobody awaits still warns as Node does. */
-  function observed(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
-    return promise.then(
-      (value) => {
-        settleWith(call, { value }, false);
-        return attachHint(call.site, value);
-      },
-      (error) => {
-        settleWith(call, { error }, false);
-        throw error;
-      },
-    );
-  }
-
-  /** Ends with the work, or when its time is up. */
-  function raced(call: LiveCall, promise: Promise<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      call.limit(reject);
-      promise.then(
-        (value) => {
-          settleWith(call, { value }, false);
-          resolve(attachHint(call.site, value));
-        },
-        (error) => {
-          settleWith(call, { error }, false);
-          reject(error);
-        },
-      );
-    });
-  }
-
-  function settleWith(call: LiveCall, ending: Ending, sync: boolean): void {
-    call.unlimit();
-    settleEnding(runtime, call, ending, loose, sync || isObserving(runtime));
+    return current.timeoutMs > 0 && !isObserving(runtime)
+      ? settleInTime(call, promise, loose)
+      : settleAtEnd(call, promise, loose);
   }
 
   return guarded;
+}
+
+/** Settles a call when its work ends. Returns the derived promise, so that a failure nobody awaits warns as in Node. */
+function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
+  return promise.then(
+    (value) => {
+      settle(call, { value }, options, false);
+      return attachHint(call.site, value);
+    },
+    (error) => {
+      settle(call, { error }, options, false);
+      throw error;
+    },
+  );
+}
+
+/** Settles a call when its work ends, or when its time is up. */
+function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    call.limit(reject);
+    promise.then(
+      (value) => {
+        settle(call, { value }, options, false);
+        resolve(attachHint(call.site, value));
+      },
+      (error) => {
+        settle(call, { error }, options, false);
+        reject(error);
+      },
+    );
+  });
+}
+
+function settle(call: LiveCall, ending: Ending, options: GuardOptions, isSync: boolean): void {
+  const { runtime } = call;
+  call.unlimit();
+  settleEnding(runtime, call, ending, options, isSync || isObserving(runtime));
 }
 
 function isAsyncFunction(fn: AnyFunction): boolean {

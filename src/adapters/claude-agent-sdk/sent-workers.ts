@@ -1,0 +1,91 @@
+/** The workers of a run that are out: each is sent by a call of the Agent tool, starts as an agent, and stops. */
+
+import type { Ending } from '../../core/classify.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { fingerprint } from '../../guard/internal.ts';
+import { type OpenWorker, openWorker } from '../host/open-worker.ts';
+
+/** The agent that a message or a call comes from, or the call that sent that agent. */
+export interface MessageOrigin {
+  readonly agent_id?: string;
+  readonly parent_tool_use_id?: string | null;
+}
+
+/** A worker that is out, and the agent that it became. */
+interface SentWorker {
+  readonly type: string;
+  readonly worker: OpenWorker;
+  agent?: string;
+  /** In the background its call comes back at once, in the foreground after it has stopped. */
+  isLaunched?: boolean;
+  isOver?: boolean;
+}
+
+const genericAgentType = /^(general-purpose|default|)$/;
+
+/** Tracks the workers of one run, by the id of the call that sent each. */
+export class SentWorkers {
+  readonly #byCall = new Map<string, SentWorker>();
+
+  /** The task of the worker that a message comes from; undefined if the message is of the main agent. */
+  findTask({ agent_id, parent_tool_use_id }: MessageOrigin): Task | undefined {
+    const byCall = parent_tool_use_id ? this.#byCall.get(parent_tool_use_id) : undefined;
+    const found = byCall ?? [...this.#byCall.values()].find(({ agent }) => agent !== undefined && agent === agent_id);
+    return found?.worker.task;
+  }
+
+  /** Sends a worker for a call of the Agent tool; returns the refusal if the delegation is refused. */
+  async send(gear: Switchgear, task: Task, call: string, args: unknown): Promise<Refusal | undefined> {
+    const { subagent_type: type = '', prompt } = (args ?? {}) as {
+      readonly subagent_type?: string;
+      readonly prompt?: unknown;
+    };
+    const name = genericAgentType.test(type) ? `${type || 'default'}:${fingerprint('prompt', prompt)}` : type;
+    const answer = await openWorker(gear, task, name, prompt);
+    if (answer.refusal !== undefined) return answer.refusal;
+    this.#byCall.set(call, { type, worker: answer });
+    return undefined;
+  }
+
+  /** Records that an agent started: the first worker of its type without an agent. */
+  recordStart(agent: string, type: string): void {
+    const waiting = [...this.#byCall.values()].find(
+      (sent) => sent.agent === undefined && (sent.type || 'default') === (type || 'default'),
+    );
+    if (waiting !== undefined) waiting.agent = agent;
+  }
+
+  /** Settles the worker of an agent that stopped. */
+  recordStop(agent: string, ending: Ending): void {
+    for (const [call, sent] of this.#byCall) {
+      if (sent.agent !== agent) continue;
+      sent.isOver = true;
+      if (sent.isLaunched) this.#byCall.delete(call);
+      sent.worker.settle(ending);
+    }
+  }
+
+  /** Records that a call of the Agent tool returned; returns false if the call sent no worker. */
+  recordReturn(call: string, ending: Ending): boolean {
+    const sent = this.#byCall.get(call);
+    if (sent === undefined) return false;
+    const { status } = ('value' in ending && ending.value ? ending.value : {}) as { readonly status?: unknown };
+    sent.isLaunched = status === 'async_launched';
+    if (sent.isLaunched && !sent.isOver) return true;
+    this.#byCall.delete(call);
+    if (!sent.isOver) sent.worker.settle(ending);
+    return true;
+  }
+
+  /** Settles all workers at the end of the run, because nothing is known of them any more. */
+  settleAll(): void {
+    for (const { worker } of this.#byCall.values()) worker.settle({ error: makeAbortError() });
+    this.#byCall.clear();
+  }
+}
+
+/** The error of a call or worker that the end of its run cut off. */
+export function makeAbortError(): DOMException {
+  return new DOMException('the run is over', 'AbortError');
+}
