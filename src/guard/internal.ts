@@ -8,7 +8,7 @@ export { type CallSite, callSiteFor, type Target, targetFor } from './route/call
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { type Runtime, runtimeOf } from './runtime/runtime.ts';
-export { updateCard } from './tasks/cards.ts';
+export { hashQuestion, makeQuestionCard, openCard, redactCard, updateCard } from './tasks/cards.ts';
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
 export { observe } from './tasks/observe.ts';

@@ -4,23 +4,22 @@ import type { Card } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { openCard, updateCard } from '../tasks/cards.ts';
+import { createCardId, makeQuestionCard, openCard, updateCard } from '../tasks/cards.ts';
 import { onHalt } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
 /** Who approved it, or the word against it. */
 export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): Promise<string | Stop> {
-  const { clock, approver, settings } = runtime;
+  const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
   if (approver === undefined || approver.isThere?.() === false) return no('rule_unanswered');
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
-  const expiresAtMs = askedAtMs + settings.approval.timeoutSecs * 1000;
-  const { code, counters, reason } = stop;
-  const evidence = [`${agent} wants to call ${target.name}`, ...(reason === undefined ? [] : [reason])];
-  const about = { kind: 'ask', task: task?.id ?? session, code, counters, evidence, expiresAtMs } as const;
-  const card = openCard(runtime, { ...about, actions: ['approve', 'decline'] }, task, askedAtMs);
+  const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}` };
+  const card = makeQuestionCard(runtime, createCardId(runtime), stop, question, askedAtMs);
+  const { expiresAtMs } = card;
+  openCard(runtime, card, task, askedAtMs);
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, askedAtMs);
   const answer = await firstAnswer(runtime, site, card, approver, expiresAtMs);
   const atMs = clock.nowMs();

@@ -1,21 +1,56 @@
 /** The cards of a gear: opened when something halted or asks, turned by answers and by time. */
 
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
+import type { Stop } from '../../core/verdict.ts';
 import { appendEntry, keepsContent } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { entryPlace, type TaskState } from './task.ts';
 
-/** Opens a card; it comes back whole, for whoever is asked, and is kept without words that nobody wants held. */
-export function openCard(
-  runtime: Runtime,
-  content: Omit<Card, 'id' | 'state'>,
-  task: TaskState | undefined,
+/** Makes the card of a question: what wants to go on, why it must be approved, and until when. */
+export function makeQuestionCard(
+  { settings }: Runtime,
+  id: string,
+  { code, counters, reason }: Stop,
+  question: { readonly task: string; readonly title: string },
   atMs: number,
-): Card {
-  const card: Card = { id: `card-${runtime.idStem}-${++runtime.ids}`, ...content, state: 'open' };
-  runtime.store.putCard(keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card));
+): Card & { readonly expiresAtMs: number } {
+  return {
+    id,
+    kind: 'ask',
+    task: question.task,
+    code,
+    counters,
+    evidence: [question.title, ...(reason === undefined ? [] : [reason])],
+    actions: ['approve', 'decline'],
+    state: 'open',
+    expiresAtMs: atMs + settings.approval.timeoutSecs * 1000,
+  };
+}
+
+/**
+ * Derives the id of a question that outlives its process: equal for equal questions, and without a readable part of
+ * them. `key` is the secret of the store.
+ */
+export function hashQuestion(key: string, question: readonly unknown[]): string {
+  // Loaded for a question only: loading it takes longer than a hook that asks nobody.
+  const { createHmac } = process.getBuiltinModule('node:crypto');
+  return createHmac('sha256', key).update(JSON.stringify(question)).digest('hex').slice(0, 16);
+}
+
+/** Creates an id for a card of this gear. */
+export function createCardId(runtime: Runtime): string {
+  return `card-${runtime.idStem}-${++runtime.ids}`;
+}
+
+/** The card as the store keeps it: without the texts of rules, unless the policy keeps content. */
+export function redactCard(runtime: Runtime, card: Card): Card {
+  return keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card);
+}
+
+/** Opens a card: the store keeps it redacted, and the journal has its entry. */
+export function openCard(runtime: Runtime, card: Card, task: TaskState | undefined, atMs: number): void {
+  runtime.store.putCard(redactCard(runtime, card));
   appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
-  return card;
 }
 
 /** The card after an event, or as it was; undefined where there is none. */

@@ -10,7 +10,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
-import { openCard } from './cards.ts';
+import { createCardId, openCard } from './cards.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyEvent } from './task-events.ts';
 
@@ -37,7 +37,8 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   latch(runtime, ended, stop, refusal, undefined, atMs);
   if (parent !== undefined) touchParent(runtime, parent, atMs);
   const evidence = [refusal.explanation];
-  openCard(runtime, { kind: 'halt', task: id, code, counters, evidence, actions: listCardActions(code) }, ended, atMs);
+  const card = { id: createCardId(runtime), kind: 'halt', task: id, code, counters, evidence, state: 'open' } as const;
+  openCard(runtime, { ...card, actions: listCardActions(code) }, ended, atMs);
 }
 
 /** Ends a task, or every task, as a person says. */
@@ -89,7 +90,8 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
       const actual = Math.round(gauge.actual * 100) / 100;
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
       appendEntry(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
-      const card = { kind: 'notice', task: task.id, code: 'notice', counters: { actual, limit } } as const;
+      const about = { task: task.id, code: 'notice', counters: { actual, limit } } as const;
+      const card = { id: createCardId(runtime), kind: 'notice', state: 'open', ...about } as const;
       openCard(runtime, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
     }
   }

@@ -1,9 +1,8 @@
 /** The card of a question: made where there is none, and found again by whoever asks the same. */
 
-import { createHmac } from 'node:crypto';
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { type CallSite, keepsContent, type Runtime } from '../../../guard/internal.ts';
+import { type CallSite, hashQuestion, makeQuestionCard, type Runtime, redactCard } from '../../../guard/internal.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
 import { expireCard, formatArgs } from './stored-card.ts';
 
@@ -14,7 +13,7 @@ export async function findOrCreateQuestionCard(
   active: ActiveRun,
   runtime: Runtime,
   { target }: CallSite,
-  { code, counters, reason }: Stop,
+  stop: Stop,
   rules: readonly string[],
 ): Promise<Card | undefined> {
   const { run, subject, store, clock, by } = active;
@@ -24,18 +23,11 @@ export async function findOrCreateQuestionCard(
   const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
   const fresh: Card = {
-    id,
-    kind: 'ask',
-    task: run.id,
-    code,
-    counters,
-    evidence: [title, ...(reason === undefined ? [] : [reason])],
+    ...makeQuestionCard(runtime, id, stop, { task: run.id, title }, clock.nowMs()),
     actions,
-    state: 'open',
-    expiresAtMs: clock.nowMs() + runtime.settings.approval.timeoutSecs * 1000,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
-  const redacted = keepsContent(runtime) ? fresh : (runtime.rules?.redact(fresh) ?? fresh);
+  const redacted = redactCard(runtime, fresh);
   let current: Card | undefined;
   const keepStored = (stored: Card | undefined) => {
     current = stored ?? redacted;
@@ -53,12 +45,9 @@ export async function findOrCreateQuestionCard(
   return { ...current, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
 }
 
-/** Nothing of what is asked about can be read from it, and equal questions have equal ones. */
+/** The id of the card: equal questions of a run have equal ids. */
 export function questionCardId({ run, subject, store }: ActiveRun, rules: readonly string[]): string {
   const key = store.shared?.secret ?? run.id;
   const { step, attempt, args } = subject;
-  const digest = createHmac('sha256', key)
-    .update(JSON.stringify([run.id, step, attempt, args, rules]))
-    .digest('hex');
-  return `ask-${digest.slice(0, 16)}`;
+  return `ask-${hashQuestion(key, [run.id, step, attempt, args, rules])}`;
 }
