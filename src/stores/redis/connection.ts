@@ -73,178 +73,193 @@ const greetingFactor = 10;
 
 /** Creates a connection; `start` connects it. */
 export function createRedisConnection(options: RedisConnectionOptions): RedisConnection {
-  let clients: readonly RedisClient[] = [];
-  let state: 'up' | 'down' | 'trying' | 'closed' = 'down';
-  let retryMs = storeRetryMinMs;
-  let attempts = 0;
-  let cancelRetry: (() => void) | undefined;
-  const pendingCalls = new Set<(error: Error) => void>();
-  const deadlines = createCallDeadlines();
+  return new ReconnectingConnection(options);
+}
 
-  function disconnect(reason: string, cause?: unknown): void {
-    if (state === 'closed') return;
-    const previous = state;
-    state = 'down';
-    closeClients(reason, cause);
-    if (previous === 'up') {
-      retryMs = storeRetryMinMs;
-      options.onDown(reason);
-    }
-    if (previous !== 'trying') scheduleRetry();
+class ReconnectingConnection implements RedisConnection {
+  readonly #options: RedisConnectionOptions;
+  readonly #pendingCalls = new Set<(error: Error) => void>();
+  readonly #deadlines = createCallDeadlines();
+  #clients: readonly RedisClient[] = [];
+  #state: 'up' | 'down' | 'trying' | 'closed' = 'down';
+  #retryMs = storeRetryMinMs;
+  #attempts = 0;
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(options: RedisConnectionOptions) {
+    this.#options = options;
   }
 
-  function closeClients(reason: string, cause?: unknown): void {
-    const closing = clients;
-    clients = [];
-    for (const fail of [...pendingCalls]) fail(new ConnectionLost(reason, cause));
-    for (const client of closing) destroy(client);
+  get isUp(): boolean {
+    return this.#state === 'up';
   }
 
-  function scheduleRetry(): void {
-    cancelRetry?.();
-    cancelRetry = machineClock.after(retryMs * (0.75 + Math.random() / 2), () => void attempt());
-    retryMs = Math.min(retryMs * 2, storeRetryMaxMs);
+  get attempts(): number {
+    return this.#attempts;
   }
 
-  async function attempt(): Promise<unknown> {
-    if (state !== 'down') return undefined;
-    state = 'trying';
-    attempts++;
-    try {
-      await withDeadline(options.deadlineMs * connectFactor, connect());
-      await options.handshake(run);
-      if ((state as string) !== 'trying') throw new ConnectionLost('the connection was lost during the handshake');
-      state = 'up';
-      retryMs = storeRetryMinMs;
-      options.onUp();
-      return undefined;
-    } catch (error) {
-      if ((state as string) === 'closed') return undefined;
-      state = 'down';
-      closeClients('the connection could not be opened');
-      scheduleRetry();
-      return error;
-    }
-  }
-
-  async function connect(): Promise<void> {
-    const line = await options.client();
-    const subscriber = line.options?.RESP === 3 ? line : await options.client();
-    const connecting = [...new Set([line, subscriber])];
-    clients = connecting;
-    for (const client of connecting) {
-      client.on('error', (error) => {
-        if (clients === connecting) disconnect(describeError(error), error);
-      });
-      client.on('end', () => {
-        if (clients === connecting) disconnect('Redis closed the connection');
+  async start(): Promise<void> {
+    const error = await this.#attempt();
+    if (error === undefined) return;
+    if (isHopeless(error)) {
+      this.#state = 'closed';
+      this.#cancelRetry?.();
+      throw new SwitchgearError('store_refused', `the store cannot be used: ${describeError(error)}`, {
+        cause: error,
       });
     }
-    await Promise.all(connecting.map((client) => client.connect()));
-    for (const client of connecting) client.unref?.();
-    await subscriber.subscribe(options.channel, (message) => {
-      if (clients === connecting) options.onMessage(message);
-    });
+    this.#options.onDown(describeError(error));
   }
 
-  /** Adds a deadline to a promise; a missed deadline closes the connection. */
-  function withDeadline<T>(ms: number, promise: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error) => {
-        pendingCalls.delete(fail);
-        deadlines.end(deadline);
-        reject(error);
-      };
-      pendingCalls.add(fail);
-      const late = () => {
-        // Timers run before sockets are read, so a reply may already have arrived.
-        setImmediate(() => {
-          if (pendingCalls.has(fail)) disconnect(`Redis did not answer within ${ms} ms`);
-          if (pendingCalls.has(fail)) fail(new ConnectionLost(`Redis did not answer within ${ms} ms`));
-        });
-      };
-      // Timers fire a little late, so the timer is set to 90 % of the deadline.
-      const deadline = deadlines.begin(ms * 0.9, late);
-      promise.then((value) => {
-        pendingCalls.delete(fail);
-        deadlines.end(deadline);
-        resolve(value);
-      }, fail);
-    });
+  renew(reason: string): void {
+    this.#disconnect(reason);
   }
 
-  function command(args: string[], deadlineMs = options.deadlineMs): Promise<unknown> {
-    const [line] = clients;
-    if (line === undefined || (state !== 'up' && state !== 'trying')) {
+  close(): void {
+    this.#state = 'closed';
+    this.#cancelRetry?.();
+    this.#closeClients('the store was closed');
+  }
+
+  command(args: string[], deadlineMs: number = this.#options.deadlineMs): Promise<unknown> {
+    const [line] = this.#clients;
+    if (line === undefined || (this.#state !== 'up' && this.#state !== 'trying')) {
       return Promise.reject(new ConnectionLost('the store is unavailable'));
     }
-    return withDeadline(deadlineMs, line.sendCommand(args));
+    return this.#withDeadline(deadlineMs, line.sendCommand(args));
   }
 
-  const run: RunScript = (script, keys, args, customDeadlineMs) => {
-    const ownMs = state === 'trying' ? options.deadlineMs * greetingFactor : options.deadlineMs;
-    const deadlineMs = customDeadlineMs === undefined ? ownMs : Math.max(customDeadlineMs, options.deadlineMs);
-    return evaluate(script, ['EVALSHA', script.sha, String(keys.length), ...keys, ...args], deadlineMs);
+  readonly run: RunScript = (script, keys, args, customDeadlineMs) => {
+    const { deadlineMs } = this.#options;
+    const ownMs = this.#state === 'trying' ? deadlineMs * greetingFactor : deadlineMs;
+    const scriptMs = customDeadlineMs === undefined ? ownMs : Math.max(customDeadlineMs, deadlineMs);
+    return this.evaluate(script, ['EVALSHA', script.sha, String(keys.length), ...keys, ...args], scriptMs);
   };
 
   // Every transaction runs this, so the promise chain is as short as possible.
-  function evaluate(script: Script, request: string[], deadlineMs = options.deadlineMs): Promise<Reply> {
-    return command(request, deadlineMs).then(checkReply, (error: unknown) => {
-      if (!/NOSCRIPT/.test(String(error))) throw rejectReply(error);
-      return command(['EVAL', script.text, ...request.slice(2)], deadlineMs).then(
-        checkReply,
+  evaluate(script: Script, request: string[], deadlineMs: number = this.#options.deadlineMs): Promise<Reply> {
+    return this.command(request, deadlineMs).then(this.#checkReply, (error: unknown) => {
+      if (!/NOSCRIPT/.test(String(error))) throw this.#rejectReply(error);
+      return this.command(['EVAL', script.text, ...request.slice(2)], deadlineMs).then(
+        this.#checkReply,
         (secondError: unknown) => {
-          throw rejectReply(secondError);
+          throw this.#rejectReply(secondError);
         },
       );
     });
   }
 
-  function checkReply(reply: unknown): Reply {
+  readonly #checkReply = (reply: unknown): Reply => {
     if (Array.isArray(reply) && reply.length >= 8) return reply.map(String);
     // The swap script replies with the version alone, which some clients return as text.
     const version = String(reply);
     if (/^\d+$/.test(version)) return ['done', '', '', '', '0', version, '0', ''];
-    disconnect('Redis sent an unexpected reply');
+    this.#disconnect('Redis sent an unexpected reply');
     throw new ConnectionLost('Redis sent an unexpected reply');
-  }
+  };
 
   /** Closes the connection after an error reply, because the store cannot be used. */
-  function rejectReply(error: unknown): Error {
+  #rejectReply(error: unknown): Error {
     if (error instanceof ConnectionLost) return error;
-    disconnect(describeError(error));
+    this.#disconnect(describeError(error));
     return new ConnectionLost(describeError(error));
   }
 
-  return {
-    get isUp() {
-      return state === 'up';
-    },
-    get attempts() {
-      return attempts;
-    },
-    run,
-    evaluate,
-    command,
-    async start() {
-      const error = await attempt();
-      if (error === undefined) return;
-      if (isHopeless(error)) {
-        state = 'closed';
-        cancelRetry?.();
-        throw new SwitchgearError('store_refused', `the store cannot be used: ${describeError(error)}`, {
-          cause: error,
+  /** Tries to connect; a failed attempt schedules the next one and returns its error. */
+  async #attempt(): Promise<unknown> {
+    if (this.#state !== 'down') return undefined;
+    this.#state = 'trying';
+    this.#attempts++;
+    try {
+      await this.#withDeadline(this.#options.deadlineMs * connectFactor, this.#connect());
+      await this.#options.handshake(this.run);
+      if ((this.#state as string) !== 'trying')
+        throw new ConnectionLost('the connection was lost during the handshake');
+      this.#state = 'up';
+      this.#retryMs = storeRetryMinMs;
+      this.#options.onUp();
+      return undefined;
+    } catch (error) {
+      if ((this.#state as string) === 'closed') return undefined;
+      this.#state = 'down';
+      this.#closeClients('the connection could not be opened');
+      this.#scheduleRetry();
+      return error;
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const { client: createClient, channel, onMessage } = this.#options;
+    const line = await createClient();
+    const subscriber = line.options?.RESP === 3 ? line : await createClient();
+    const connecting = [...new Set([line, subscriber])];
+    this.#clients = connecting;
+    for (const client of connecting) {
+      client.on('error', (error) => {
+        if (this.#clients === connecting) this.#disconnect(describeError(error), error);
+      });
+      client.on('end', () => {
+        if (this.#clients === connecting) this.#disconnect('Redis closed the connection');
+      });
+    }
+    await Promise.all(connecting.map((client) => client.connect()));
+    for (const client of connecting) client.unref?.();
+    await subscriber.subscribe(channel, (message) => {
+      if (this.#clients === connecting) onMessage(message);
+    });
+  }
+
+  #disconnect(reason: string, cause?: unknown): void {
+    if (this.#state === 'closed') return;
+    const previous = this.#state;
+    this.#state = 'down';
+    this.#closeClients(reason, cause);
+    if (previous === 'up') {
+      this.#retryMs = storeRetryMinMs;
+      this.#options.onDown(reason);
+    }
+    if (previous !== 'trying') this.#scheduleRetry();
+  }
+
+  #closeClients(reason: string, cause?: unknown): void {
+    const closing = this.#clients;
+    this.#clients = [];
+    for (const fail of [...this.#pendingCalls]) fail(new ConnectionLost(reason, cause));
+    for (const client of closing) destroy(client);
+  }
+
+  #scheduleRetry(): void {
+    this.#cancelRetry?.();
+    const delayMs = this.#retryMs * (0.75 + Math.random() / 2);
+    this.#cancelRetry = machineClock.after(delayMs, () => void this.#attempt());
+    this.#retryMs = Math.min(this.#retryMs * 2, storeRetryMaxMs);
+  }
+
+  /** Adds a deadline to a promise; a missed deadline closes the connection. */
+  #withDeadline<T>(ms: number, promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => {
+        this.#pendingCalls.delete(fail);
+        this.#deadlines.end(deadline);
+        reject(error);
+      };
+      this.#pendingCalls.add(fail);
+      const late = () => {
+        // Timers run before sockets are read, so a reply may already have arrived.
+        setImmediate(() => {
+          if (this.#pendingCalls.has(fail)) this.#disconnect(`Redis did not answer within ${ms} ms`);
+          if (this.#pendingCalls.has(fail)) fail(new ConnectionLost(`Redis did not answer within ${ms} ms`));
         });
-      }
-      options.onDown(describeError(error));
-    },
-    renew: (reason) => disconnect(reason),
-    close() {
-      state = 'closed';
-      cancelRetry?.();
-      closeClients('the store was closed');
-    },
-  };
+      };
+      // Timers fire a little late, so the timer is set to 90 % of the deadline.
+      const deadline = this.#deadlines.begin(ms * 0.9, late);
+      promise.then((value) => {
+        this.#pendingCalls.delete(fail);
+        this.#deadlines.end(deadline);
+        resolve(value);
+      }, fail);
+    });
+  }
 }
 
 /** The default deadline of one operation. */

@@ -14,7 +14,8 @@ import {
 } from '../cells/transaction-plan.ts';
 import { committedEntries, mergeTransactions, type NumberedEntries } from './batch.ts';
 import type { RedisConnection, Reply } from './connection.ts';
-import { createRedisOverflow } from './overflow.ts';
+import type { KnownState } from './known-state.ts';
+import { createRedisOverflow, type RedisOverflow } from './overflow.ts';
 import { applyCommitted, applyConflict, forgotten, unanswered } from './replies.ts';
 import { recheckCells } from './restore.ts';
 import {
@@ -27,7 +28,7 @@ import {
   trimEvery,
 } from './script-arguments.ts';
 import { transactionScript } from './scripts.ts';
-import { createSwap } from './swap.ts';
+import { createSwap, type Swap } from './swap.ts';
 import { createUnconfirmed, type SentTransaction } from './unconfirmed.ts';
 
 /** Writes the transactions of one process. */
@@ -49,6 +50,7 @@ export interface RedisWriter {
   readonly queued: number;
   /** The number of transactions that found the store full. */
   readonly overflowed: number;
+  /** The number of transactions that are not settled. */
   readonly active: number;
 }
 
@@ -71,6 +73,17 @@ interface SendResult {
   readonly numbered?: NumberedEntries;
 }
 
+/** The result, a lost race, a loss of data, or the milliseconds after which to send again. */
+type SendAnswer = SendResult | 'again' | 'forgot' | number;
+
+/** A plan as it was sent, with the versions that its cells were expected to have. */
+interface SentPlan {
+  readonly transaction: Transaction;
+  readonly plan: Plan;
+  readonly expected: readonly number[];
+  readonly wallMs: number;
+}
+
 /** The most queued transactions that are delivered at once. */
 const batchMax = 100;
 /** After four lost races a transaction asks for a turn. */
@@ -79,139 +92,239 @@ const noEntries: NumberedEntries = { entries: [], lastSeq: 0, wallMs: 0 };
 
 /** Creates the writer of one process. */
 export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
-  const { views, context } = options;
-  const { memory, names } = context;
-  const unconfirmed = createUnconfirmed();
-  const { inFlight } = unconfirmed;
-  let queued: Transaction[] = [];
-  let numbers = 0;
-  /** The number of transactions that are not settled. */
-  let active = 0;
+  return new TransactionWriter(options);
+}
+
+class TransactionWriter implements RedisWriter {
+  readonly #options: RedisWriterOptions;
+  readonly #views: Views;
+  readonly #context: RequestContext;
+  readonly #memory: KnownState;
+  readonly #unconfirmed = createUnconfirmed();
+  readonly #overflow: RedisOverflow;
+  readonly #swap: Swap;
   /** The last transaction on each cell: transactions on one cell run in order, so that they do not race. */
-  const tails = new Map<string, Promise<unknown>>();
-  const overflow = createRedisOverflow({ attempt, onFullChange: options.full });
+  readonly #tails = new Map<string, Promise<unknown>>();
+  #queued: Transaction[] = [];
+  /** The number of the last transaction. */
+  #numbers = 0;
+  #active = 0;
 
-  function queueOrGiveUp(transactions: readonly Transaction[], counted: boolean, reason: string): TransactionResult {
-    if (transactions.some(({ queueIfUnavailable }) => queueIfUnavailable !== true))
-      return { status: 'unavailable', reason };
-    for (const transaction of transactions) {
-      if (!counted) applyHere(transaction, views);
-      enqueue(transaction);
+  constructor(options: RedisWriterOptions) {
+    const { views, context, connection } = options;
+    this.#options = options;
+    this.#views = views;
+    this.#context = context;
+    this.#memory = context.memory;
+    this.#overflow = createRedisOverflow({
+      attempt: (transaction, counted, parts) => this.#attempt(transaction, counted, parts),
+      onFullChange: options.full,
+    });
+    this.#swap = createSwap({
+      connection,
+      views,
+      context,
+      inFlight: this.#unconfirmed.inFlight,
+      number: () => ++this.#numbers,
+      onDone: (transaction, key, version) => {
+        options.changed(key, version);
+        return this.#settle([transaction], { status: 'committed', totals: [], windowCounts: [] }, noEntries);
+      },
+      queueOrGiveUp: (transaction, counted, reason) => this.#queueOrGiveUp([transaction], counted, reason),
+      retry: (transaction, counted) => this.#attempt(transaction, counted),
+    });
+  }
+
+  get queued(): number {
+    return this.#queued.length;
+  }
+
+  get overflowed(): number {
+    return this.#overflow.size;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  commit(transaction: Transaction): Promise<TransactionResult> {
+    return this.#commitInTurn(transaction, false);
+  }
+
+  commitNow(transaction: Transaction): TransactionResult {
+    if (transaction.queueIfUnavailable !== true)
+      return { status: 'unavailable', reason: 'the reply of Redis takes longer than this tick' };
+    applyHere(transaction, this.#views);
+    void this.#commitInTurn(transaction, true);
+    return { status: 'queued' };
+  }
+
+  connectionLost(): void {
+    this.#unconfirmed.connectionLost();
+  }
+
+  reconnected(done: ReadonlySet<number>): void {
+    // A transaction with `queueIfUnavailable` was queued when the connection was lost.
+    for (const transaction of this.#unconfirmed.reconnected(done).flatMap(({ parts }) => parts)) {
+      if (transaction.queueIfUnavailable !== true) this.#refund(transaction);
+      else if (this.#queued.includes(transaction)) this.#queued.splice(this.#queued.indexOf(transaction), 1);
     }
-    return { status: 'queued' };
   }
 
-  function enqueue(transaction: Transaction): void {
-    queued.push(transaction);
-    if (queued.length > queuedTransactionsMax) queued.shift();
+  viewsCaughtUp(): void {
+    for (const { parts, entries } of this.#unconfirmed.viewsCaughtUp()) {
+      // The reply with the sequence number was lost; the number is at most this one.
+      const numbered = { entries, lastSeq: this.#memory.seq, wallMs: this.#context.wallMs() };
+      this.#settle(parts, { status: 'queued' }, numbered);
+    }
   }
 
-  /** Handles a full store: queues a transaction with `queueIfUnavailable`; the caller retries the parts of a batch. */
-  function handleFull(rejected: Rejected, parts: readonly Transaction[], counted: boolean): TransactionResult {
-    const [transaction] = parts;
-    if (transaction === undefined || parts.length > 1) return rejected;
-    if (transaction.queueIfUnavailable !== true) return settle(parts, rejected);
-    if (!counted) applyHere(transaction, views);
-    overflow.add(rejected.key, transaction);
-    return { status: 'queued' };
+  async deliver(): Promise<void> {
+    const all = this.#queued;
+    this.#queued = [];
+    this.#active++;
+    for (let at = 0; at < all.length; at += batchMax) {
+      if (!this.#options.connection().isUp) {
+        this.#queued = [...all.slice(at), ...this.#queued];
+        break;
+      }
+      const batch = all.slice(at, at + batchMax);
+      const result = await this.#attempt(mergeTransactions(batch), true, batch);
+      if (result.status === 'rejected') for (const transaction of batch) await this.#attempt(transaction, true);
+    }
+    this.#active--;
+  }
+
+  async offer(...request: Parameters<typeof makeRestoreRequest>): Promise<string> {
+    const [keys, args] = encodeRequest(makeRestoreRequest(...request), ++this.#numbers, this.#context);
+    const askedMs = machineClock.nowMs();
+    const reply = await this.#options.connection().run(transactionScript, keys, args);
+    this.#options.readHead(reply, askedMs);
+    return reply[0]!;
+  }
+
+  retryOverflow(): Promise<void> {
+    return this.#overflow.retry();
+  }
+
+  /** Runs a transaction after earlier transactions of this process on the same cells. */
+  #commitInTurn(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
+    const { changes = [] } = transaction;
+    const before = changes.flatMap(({ cell }) => this.#tails.get(cell.key) ?? []);
+    const promise =
+      before.length === 0
+        ? this.#start(transaction, counted)
+        : Promise.all(before).then(() => this.#start(transaction, counted));
+    this.#active++;
+    for (const { cell } of changes) this.#tails.set(cell.key, promise);
+    void promise.then(() => {
+      this.#active--;
+      for (const { cell } of changes) if (this.#tails.get(cell.key) === promise) this.#tails.delete(cell.key);
+    });
+    return promise;
+  }
+
+  /** Uses the fast path if possible; the transaction script trims the list of numbers. */
+  #start(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
+    const isTrimmed = (this.#numbers + 1) % trimEvery === 0;
+    const hasRoom = this.#overflow.size === 0 && this.#unconfirmed.inFlight.size < outMax;
+    const isShort = !isTrimmed && this.#options.connection().isUp && hasRoom;
+    return (isShort ? this.#swap(transaction, counted) : undefined) ?? this.#attempt(transaction, counted);
   }
 
   /** Sends a transaction or a merged batch; `counted` = the views already have it. */
-  async function attempt(
+  async #attempt(
     transaction: Transaction,
     counted = false,
     parts: readonly Transaction[] = [transaction],
   ): Promise<TransactionResult> {
     let verified = false;
     for (let tries = 1; tries <= transactionTriesMax; tries++) {
-      if (!options.connection().isUp) return queueOrGiveUp(parts, counted, 'the store is unavailable');
-      const key = overflow.findFullCell(transaction);
+      if (!this.#options.connection().isUp) return this.#queueOrGiveUp(parts, counted, 'the store is unavailable');
+      const key = this.#overflow.findFullCell(transaction);
       if (key !== undefined) {
         if (transaction.queueIfUnavailable !== true)
           return { status: 'unavailable', reason: 'the store is full, and has no such cell' };
-        return handleFull({ status: 'rejected', by: 'full', key }, parts, counted);
+        return this.#handleFull({ status: 'rejected', by: 'full', key }, parts, counted);
       }
       let plan: ReturnType<typeof planTransaction>;
       try {
-        plan = planTransaction(transaction, views, (view) => view.text);
+        plan = planTransaction(transaction, this.#views, (view) => view.text);
       } catch (error) {
         return { status: 'unavailable', reason: `an update failed: ${String(error)}` };
       }
       const rejected = 'status' in plan ? plan : undefined;
-      if (rejected?.by === 'full') return handleFull(rejected, parts, counted);
-      if (rejected !== undefined && (verified || rejected.by !== 'cell')) return settle(parts, rejected);
+      if (rejected?.by === 'full') return this.#handleFull(rejected, parts, counted);
+      if (rejected !== undefined && (verified || rejected.by !== 'cell')) return this.#settle(parts, rejected);
       if (rejected === undefined && isEmptyPlan(plan as Plan, transaction)) {
-        return settle(parts, { status: 'committed', totals: [], windowCounts: [] });
+        return this.#settle(parts, { status: 'committed', totals: [], windowCounts: [] });
       }
       const answer =
         rejected === undefined
-          ? await send(transaction, parts, plan as Plan, tries)
-          : await recheckCells(transaction, options.connection(), memory, names);
-      if (answer === undefined) return queueOrGiveUp(parts, counted, unanswered);
+          ? await this.#send(transaction, parts, plan as Plan, tries)
+          : await recheckCells(transaction, this.#options.connection(), this.#memory, this.#context.names);
+      if (answer === undefined) return this.#queueOrGiveUp(parts, counted, unanswered);
       if (rejected !== undefined && answer === 'same') verified = true;
       if (typeof answer === 'object') {
         const { result, numbered } = answer;
         const isFull = result.status === 'rejected' && result.by === 'full';
-        return isFull ? handleFull(result, parts, counted) : settle(parts, result, numbered);
+        return isFull ? this.#handleFull(result, parts, counted) : this.#settle(parts, result, numbered);
       }
-      if (answer === 'forgot') return queueOrGiveUp(parts, counted, forgotten);
+      if (answer === 'forgot') return this.#queueOrGiveUp(parts, counted, forgotten);
       if (typeof answer === 'number') await sleep(answer);
       else if (tries > 2) await sleep(Math.random() * Math.min(tries, 4));
     }
-    return queueOrGiveUp(parts, counted, 'other processes won every race');
+    return this.#queueOrGiveUp(parts, counted, 'other processes won every race');
   }
 
-  /** Removes a settled transaction from the views and reports its entries. */
-  function settle(
-    parts: readonly Transaction[],
-    result: TransactionResult,
-    numbered?: NumberedEntries,
-  ): TransactionResult {
-    confirmTransactions(parts, views, (part) => numbered && committedEntries(part, parts.length === 1, numbered));
-    return result;
-  }
-
-  async function send(
+  /** Sends a planned transaction; returns undefined if the reply was lost. */
+  async #send(
     transaction: Transaction,
     parts: readonly Transaction[],
     plan: Plan,
     tries: number,
-  ): Promise<SendResult | 'again' | 'forgot' | number | undefined> {
-    while (inFlight.size >= outMax) await sleep(1);
-    const sent: SentTransaction = { number: ++numbers, parts, entries: plan.entries };
+  ): Promise<SendAnswer | undefined> {
+    while (this.#unconfirmed.inFlight.size >= outMax) await sleep(1);
+    const sent: SentTransaction = { number: ++this.#numbers, parts, entries: plan.entries };
     const expected = plan.cells.map(({ view }) => expectedVersion(view));
-    const wallMs = context.wallMs();
-    const request = makeRequest(transaction, plan, memory.secret, wallMs, tries > turnAfter);
-    const [keys, args] = encodeRequest(request, sent.number, context);
+    const wallMs = this.#context.wallMs();
+    const request = makeRequest(transaction, plan, this.#memory.secret, wallMs, tries > turnAfter);
+    const [keys, args] = encodeRequest(request, sent.number, this.#context);
     const askedMs = machineClock.nowMs();
-    inFlight.add(sent);
+    this.#unconfirmed.inFlight.add(sent);
     let reply: Reply;
     try {
-      reply = await options.connection().run(transactionScript, keys, args);
+      reply = await this.#options.connection().run(transactionScript, keys, args);
     } catch {
       return undefined;
     } finally {
-      inFlight.delete(sent);
+      this.#unconfirmed.inFlight.delete(sent);
     }
-    const rest = options.readHead(reply, askedMs);
+    const rest = this.#options.readHead(reply, askedMs);
+    return this.#readReply(reply, rest, { transaction, plan, expected, wallMs });
+  }
+
+  /** Applies the reply to a planned transaction, whose cells were expected in these versions. */
+  #readReply(reply: Reply, rest: readonly string[], sent: SentPlan): SendAnswer {
+    const { transaction, plan, expected } = sent;
     switch (reply[0]) {
       case 'done':
         return {
-          result: applyCommitted(transaction, plan, rest, memory, views),
-          numbered: { entries: plan.entries, lastSeq: Number(reply[6]), wallMs },
+          result: applyCommitted(transaction, plan, rest, this.#memory, this.#views),
+          numbered: { entries: plan.entries, lastSeq: Number(reply[6]), wallMs: sent.wallMs },
         };
       case 'lost':
-        if (!applyConflict(plan.cells, expected, rest, Number(reply[5]), memory))
-          options.connection().renew('the store lost data');
+        if (!applyConflict(plan.cells, expected, rest, Number(reply[5]), this.#memory))
+          this.#options.connection().renew('the store lost data');
         return 'again';
       case 'sum': {
         const { key } = transaction.adds![Number(rest[0]) - 1]!;
-        memory.totals.set(key, Number(rest[1]));
+        this.#memory.totals.set(key, Number(rest[1]));
         return { result: { status: 'rejected', by: 'counter', key } };
       }
       case 'mark': {
         const { key } = transaction.marks![Number(rest[0]) - 1]!;
-        memory.marks.set(key, { count: Number(rest[1]), oldestMs: Number(rest[2]) });
+        this.#memory.marks.set(key, { count: Number(rest[1]), oldestMs: Number(rest[2]) });
         return { result: { status: 'rejected', by: 'mark', key } };
       }
       case 'full': {
@@ -221,108 +334,47 @@ export function createRedisWriter(options: RedisWriterOptions): RedisWriter {
       case 'grace':
         return Math.max(1, Number(rest[0]));
       default: // The store lost data, or fenced a connection that was silent for an hour.
-        options.connection().renew('the store lost data');
+        this.#options.connection().renew('the store lost data');
         return 'forgot';
     }
   }
 
-  const swap = createSwap({
-    connection: options.connection,
-    views,
-    context,
-    inFlight,
-    number: () => ++numbers,
-    onDone(transaction, key, version) {
-      options.changed(key, version);
-      return settle([transaction], { status: 'committed', totals: [], windowCounts: [] }, noEntries);
-    },
-    queueOrGiveUp: (transaction, counted, reason) => queueOrGiveUp([transaction], counted, reason),
-    retry: attempt,
-  });
-
-  /** Uses the fast path if possible; the transaction script trims the list of numbers. */
-  function start(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
-    const isTrimmed = (numbers + 1) % trimEvery === 0;
-    const isShort = !isTrimmed && options.connection().isUp && overflow.size === 0 && inFlight.size < outMax;
-    return (isShort ? swap(transaction, counted) : undefined) ?? attempt(transaction, counted);
+  /** Removes a settled transaction from the views and reports its entries. */
+  #settle(parts: readonly Transaction[], result: TransactionResult, numbered?: NumberedEntries): TransactionResult {
+    confirmTransactions(parts, this.#views, (part) => numbered && committedEntries(part, parts.length === 1, numbered));
+    return result;
   }
 
-  /** Runs a transaction after earlier transactions of this process on the same cells. */
-  function commitInTurn(transaction: Transaction, counted = false): Promise<TransactionResult> {
-    const { changes = [] } = transaction;
-    const before = changes.flatMap(({ cell }) => tails.get(cell.key) ?? []);
-    const promise =
-      before.length === 0 ? start(transaction, counted) : Promise.all(before).then(() => start(transaction, counted));
-    active++;
-    for (const { cell } of changes) tails.set(cell.key, promise);
-    void promise.then(() => {
-      active--;
-      for (const { cell } of changes) if (tails.get(cell.key) === promise) tails.delete(cell.key);
-    });
-    return promise;
+  /** Queues what may wait for the store, and returns the rest as unavailable. */
+  #queueOrGiveUp(transactions: readonly Transaction[], counted: boolean, reason: string): TransactionResult {
+    if (transactions.some(({ queueIfUnavailable }) => queueIfUnavailable !== true))
+      return { status: 'unavailable', reason };
+    for (const transaction of transactions) {
+      if (!counted) applyHere(transaction, this.#views);
+      this.#enqueue(transaction);
+    }
+    return { status: 'queued' };
   }
 
-  return {
-    commit: (transaction) => commitInTurn(transaction),
-    commitNow(transaction) {
-      if (transaction.queueIfUnavailable !== true)
-        return { status: 'unavailable', reason: 'the reply of Redis takes longer than this tick' };
-      applyHere(transaction, views);
-      void commitInTurn(transaction, true);
-      return { status: 'queued' };
-    },
-    connectionLost: unconfirmed.connectionLost,
-    reconnected(done) {
-      // A transaction with `queueIfUnavailable` was queued when the connection was lost.
-      for (const transaction of unconfirmed.reconnected(done).flatMap(({ parts }) => parts)) {
-        if (transaction.queueIfUnavailable !== true) refund(transaction);
-        else if (queued.includes(transaction)) queued.splice(queued.indexOf(transaction), 1);
-      }
-    },
-    viewsCaughtUp() {
-      for (const { parts, entries } of unconfirmed.viewsCaughtUp()) {
-        // The reply with the sequence number was lost; the number is at most this one.
-        settle(parts, { status: 'queued' }, { entries, lastSeq: memory.seq, wallMs: context.wallMs() });
-      }
-    },
-    async deliver() {
-      const all = queued;
-      queued = [];
-      active++;
-      for (let at = 0; at < all.length; at += batchMax) {
-        if (!options.connection().isUp) {
-          queued = [...all.slice(at), ...queued];
-          break;
-        }
-        const batch = all.slice(at, at + batchMax);
-        const result = await attempt(mergeTransactions(batch), true, batch);
-        if (result.status === 'rejected') for (const transaction of batch) await attempt(transaction, true);
-      }
-      active--;
-    },
-    async offer(...request) {
-      const [keys, args] = encodeRequest(makeRestoreRequest(...request), ++numbers, context);
-      const askedMs = machineClock.nowMs();
-      const reply = await options.connection().run(transactionScript, keys, args);
-      options.readHead(reply, askedMs);
-      return reply[0]!;
-    },
-    retryOverflow: overflow.retry,
-    get queued() {
-      return queued.length;
-    },
-    get overflowed() {
-      return overflow.size;
-    },
-    get active() {
-      return active;
-    },
-  };
+  /** Handles a full store: queues a transaction with `queueIfUnavailable`; the caller retries the parts of a batch. */
+  #handleFull(rejected: Rejected, parts: readonly Transaction[], counted: boolean): TransactionResult {
+    const [transaction] = parts;
+    if (transaction === undefined || parts.length > 1) return rejected;
+    if (transaction.queueIfUnavailable !== true) return this.#settle(parts, rejected);
+    if (!counted) applyHere(transaction, this.#views);
+    this.#overflow.add(rejected.key, transaction);
+    return { status: 'queued' };
+  }
+
+  #enqueue(transaction: Transaction): void {
+    this.#queued.push(transaction);
+    if (this.#queued.length > queuedTransactionsMax) this.#queued.shift();
+  }
 
   /** Returns money that the store granted after the caller had been told 'unavailable'. */
-  function refund(transaction: Transaction): void {
+  #refund(transaction: Transaction): void {
     const adds = (transaction.adds ?? []).filter(({ amount }) => amount > 0);
     if (adds.length > 0)
-      enqueue({ adds: adds.map(({ key, amount }) => ({ key, amount: -amount })), queueIfUnavailable: true });
+      this.#enqueue({ adds: adds.map(({ key, amount }) => ({ key, amount: -amount })), queueIfUnavailable: true });
   }
 }

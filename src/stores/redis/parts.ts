@@ -1,0 +1,98 @@
+/** The parts of one Redis store, connected with each other: connection, writer, hints, journal and known state. */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../ports/clock.ts';
+import { createViews, type Views } from '../cells/cell-views.ts';
+import { createHealthMonitor, type HealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
+import { createRedisConnection, type RedisClient, type RedisConnection } from './connection.ts';
+import { createHints, type Hints } from './hints.ts';
+import { createJournal, type Journal } from './journal.ts';
+import { type RedisKeys, redisKeys } from './keys.ts';
+import { createKnownState, type KnownState } from './known-state.ts';
+import { createServerClock } from './server-clock.ts';
+import { RedisSync } from './sync.ts';
+import { createRedisWriter, type RedisWriter } from './writer.ts';
+
+/** The checked options of a store, with their defaults. */
+export interface RedisSettings {
+  readonly client: () => RedisClient | Promise<RedisClient>;
+  readonly prefix: string;
+  readonly deadlineMs: number;
+  readonly keysMax: number;
+  readonly journalMax: number;
+  readonly graceMs: number;
+  /** Undefined = the clock of the server. */
+  readonly clock: Clock | undefined;
+}
+
+/** The parts of one store in one process. */
+export interface RedisParts {
+  /** The name of this process in the store. */
+  readonly process: string;
+  readonly clock: Clock;
+  readonly names: RedisKeys;
+  readonly monitor: HealthMonitor;
+  readonly views: Views;
+  readonly memory: KnownState;
+  readonly connection: RedisConnection;
+  readonly writer: RedisWriter;
+  readonly hints: Hints;
+  readonly journal: Journal;
+  readonly sync: RedisSync;
+}
+
+/** Creates the parts of a store; its connection is not started yet. */
+export function createRedisParts(settings: RedisSettings): RedisParts {
+  const { client, prefix, deadlineMs, keysMax, journalMax, graceMs } = settings;
+  const names = redisKeys(prefix);
+  const monitor = createHealthMonitor();
+  const views = createViews((key, isKnown) => reportUnreadableCell(monitor, key, isKnown));
+  const memory = createKnownState(views, monitor);
+  const time = createServerClock();
+  const clock = settings.clock ?? time.clock;
+  const process = `r${randomUUID().slice(0, 13)}`;
+  const fullReason =
+    `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
+    'this process alone; raise keysMax, or give tenants prefixes of their own';
+  const getConnection = () => connection;
+  const sync = new RedisSync({ process, names, memory, views, time, connection: getConnection, writer: () => writer });
+  const hints = createHints({ memory, connection: getConnection, channel: names.channel });
+  const connection: RedisConnection = createRedisConnection({
+    client,
+    channel: names.channel,
+    deadlineMs,
+    handshake: (run) => sync.handshake(run),
+    onUp() {
+      void writer.deliver().then(() => {
+        if (!connection.isUp) return;
+        if (writer.overflowed > 0) monitor.degrade(fullReason);
+        else monitor.recover('Redis answers again and has all queued changes');
+      });
+    },
+    onDown(reason) {
+      writer.connectionLost();
+      monitor.degrade(reason);
+    },
+    onMessage: hints.onMessage,
+  });
+  const writer: RedisWriter = createRedisWriter({
+    connection: getConnection,
+    views,
+    context: { names, memory, graceMs, journalMax, keysMax, wallMs: () => clock.wallMs() },
+    readHead: (reply, askedMs) => sync.readHead(reply, askedMs),
+    changed: hints.changed,
+    full(isFull) {
+      if (isFull) monitor.degrade(fullReason);
+      else if (connection.isUp) monitor.recover('the store has room again and has all queued changes');
+    },
+  });
+  const journal = createJournal(memory, clock, (transaction) => writer.commit(transaction));
+  return { process, clock, names, monitor, views, memory, connection, writer, hints, journal, sync };
+}
+
+/** Whether no transaction, entry or hint is waiting that could be sent now. */
+export function isIdle({ connection, journal, writer, hints }: RedisParts): boolean {
+  return (
+    !connection.isUp || [journal.waiting, writer.active, writer.queued, hints.waiting].every((count) => count === 0)
+  );
+}
