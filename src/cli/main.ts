@@ -70,13 +70,14 @@ async function dispatch([name, ...args]: readonly string[], terminal: Terminal):
 async function formatHelp(): Promise<readonly string[]> {
   const loaded = await Promise.all(Object.values(commands).map((loadCommand) => loadCommand()));
   return [
-    'switchgear: the safety layer between an AI agent and everything it does',
+    'switchgear: a safety layer between an AI agent and its tools, models and workers',
     '',
     ...loaded.flatMap(({ command }) => command.usage.map((line) => `  switchgear ${line}`)),
     '  switchgear --version',
     '',
-    'The first eight use a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT (and ?prefix=NAME),',
-    'else SWITCHGEAR_STORE, else the file switchgear/state.db in your state folder. With --json they print data.',
+    'The commands from status to inbox use a store: --store sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT,',
+    'with ?prefix=NAME if needed. The default is SWITCHGEAR_STORE, or else switchgear/state.db in your state folder.',
+    'With --json they print JSON.',
     '',
     'Exit codes: 0 success, 1 failure, 2 wrong usage.',
   ];

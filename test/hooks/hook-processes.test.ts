@@ -60,7 +60,7 @@ test('a payload without end is not read to its end', (context) => {
   const hookSession = session(context);
   const endless = `head -c ${2 * hookPayloadBytesMax} /dev/zero | "$0" "$1" hook claude-code`;
   const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, bin], { cwd: hookSession.folder });
-  assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: what came on stdin is too long\n']);
+  assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: the input on stdin is too long\n']);
 });
 
 test('hooks that are killed on the way lose no turn for good and let nothing through uncounted', async (context) => {

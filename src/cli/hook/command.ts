@@ -1,4 +1,7 @@
-/** `switchgear hook HOST`: an event of an agent CLI on stdin, an answer on stdout; what decides is loaded if needed. */
+/**
+ * The command `switchgear hook HOST`: reads one event of an agent CLI on stdin and prints the answer. It loads the
+ * engine only if the event needs a decision.
+ */
 
 import { readSync } from 'node:fs';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
@@ -10,11 +13,11 @@ export const command: Command = {
   usage: ['hook claude-code|codex|gemini    answer one hook event on stdin; init writes the settings that call it'],
   details: [
     '',
-    '  --timeout 60     seconds that the host gives it: it answers 5 s before',
-    '  --policy FILE    the policy; else the one of the project folder',
-    '  --store STORE    as everywhere',
+    '  --timeout 60     timeout of the host in seconds; the hook answers 5 s earlier',
+    '  --policy FILE    the policy; the default is that of the project folder',
+    '  --store STORE    the store; see switchgear --help',
     '',
-    'It prints one JSON object or nothing. Exit codes: 0, or 2 where the host has to block whatever it was.',
+    'The hook prints one JSON object or nothing. Exit codes: 0, or 2 if the host must block the event.',
   ],
   async run(args, terminal) {
     const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
@@ -22,7 +25,7 @@ export const command: Command = {
     if (host === undefined) throw verbError('hook', Object.keys(hosts), parsedArgs.positionals[0]);
     const payload = await readPayload(terminal);
     if (typeof payload === 'string') {
-      // Not 2: at the end of a turn that would have the agent go on.
+      // Not 2: at the end of a turn the host would read 2 as a request to continue.
       terminal.err(`switchgear: hook: ${payload}`);
       return exitCodes.error;
     }
@@ -38,7 +41,7 @@ export const command: Command = {
   },
 };
 
-/** A call on which nobody could decide is refused; everything else goes on. */
+/** If the decision fails, a tool call is refused and every other event passes. */
 async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
   try {
     return await decide();
@@ -73,18 +76,18 @@ async function readPayload({ input }: Terminal): Promise<Payload | string> {
     bytes += parts.at(-1)!.length;
     if (bytes > hookPayloadBytesMax) break;
   }
-  if (bytes > hookPayloadBytesMax) return 'what came on stdin is too long';
+  if (bytes > hookPayloadBytesMax) return 'the input on stdin is too long';
   const text = Buffer.concat(parts).toString('utf8');
   try {
     const payload: unknown = JSON.parse(text);
     if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload as Payload;
   } catch {
-    // Said below: what is no JSON and what is no object are the same mistake.
+    // Invalid JSON and JSON that is not an object get the same message below.
   }
   return `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`;
 }
 
-/** Reads stdin as a file, which needs no stream, up to what is too long; false where it has to be waited for. */
+/** Reads stdin synchronously, without a stream, up to the size limit. Returns false if stdin is not ready. */
 function readStdinSync(parts: Buffer[]): boolean {
   try {
     for (let read = 0; read <= hookPayloadBytesMax; ) {

@@ -13,28 +13,28 @@ import { endOnError, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
 
 export const command: Command = {
-  usage: ['run [options] -- COMMAND …       run an agent, watch it, and end it when it spirals; see run --help'],
+  usage: ['run [options] -- COMMAND …       run an agent and end it at a limit or in a loop; see run --help'],
   details: [
     '',
-    'Limits of the task and of each subagent; else those of the policy, else these:',
+    'Limits of the task and of each subagent; the defaults come from the policy, or are:',
     '  --max-calls 50   --max-spend 50.00 (dollars)   --max-tokens N (none)   --max-duration 30m   --max-idle 5m',
-    'How it is shown:',
-    '  --raw           pass everything on as it is, and ask the agent for nothing',
-    '  --json          print our own event stream, one JSON object per line',
+    'Output:',
+    '  --raw           pass the output on unchanged, and add no flags to the command',
+    '  --json          print the events of Switchgear, one JSON object per line',
     '  --quiet         no status line and no progress on stderr',
-    '  --interactive   leave the terminal to the agent; so it is anyway for one that talks to a person',
-    'What happens at a limit:',
-    '  --observe       only report: nothing is ended',
+    '  --interactive   leave the terminal to the agent; the default for an agent that talks to a person',
+    'At a limit:',
+    '  --observe       report, but end nothing',
     '  --no-ask        do not ask at the terminal how to continue',
     '  --wait 10m      without a terminal, wait this long for an answer in the inbox',
-    '  --grace 5s      how long the agent may take to end before it is killed',
-    'Where from:',
-    '  --policy FILE   --store STORE (or memory: nothing is kept)   --agent NAME   --session NAME',
-    '  --mapping FILE  how to read the JSON lines of a program that is none of the known ones',
+    '  --grace 5s      the time the agent has to exit before it is killed',
+    'Configuration:',
+    '  --policy FILE   --store STORE (memory keeps nothing)   --agent NAME   --session NAME',
+    '  --mapping FILE  how to read the JSON lines of another program',
     '',
-    "Exit codes: the agent's own where it ended by itself (128 + N by a signal); 75 halted by Switchgear,",
-    '126 it cannot be run, 127 it was not found, 129 hung up, 130 Ctrl-C, 141 no reader of the output, 143 terminated;',
-    '1 and 2 where Switchgear itself could not begin.',
+    "Exit codes: the agent's own if it ended by itself (128 + N by a signal); 75 halted by Switchgear,",
+    '126 cannot be executed, 127 not found, 129 hung up, 130 Ctrl-C, 141 output closed, 143 terminated;',
+    '1 and 2 if Switchgear could not start.',
   ],
   async run(args, terminal) {
     const options = parseRunOptions(args, terminal);
@@ -44,7 +44,7 @@ export const command: Command = {
 
 async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
   const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${uniqueId()}`);
-  // A policy that is wrong must be told before anything runs; where there is none, nothing can be wrong.
+  // An invalid policy must be reported before the agent starts; without a policy file there is nothing to check.
   const earlyPolicy = hasPolicyFile(parsedOptions, terminal) ? await loadRunPolicy(parsedOptions, terminal) : undefined;
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
   const launched = await launch(store, options, terminal, options.command, session);

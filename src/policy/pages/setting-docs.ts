@@ -70,7 +70,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   'loop.window_size': 'Outputs in a row that must be alike.',
   'loop.token_cap': 'Tokens of each output that are compared.',
   'loop.row_across_calls': 'Whether a row of alike outputs continues across calls that brought nothing new.',
-  'loop.refused_repeats': 'Unchanged repeats of a refused call that are refused again; the next repeat halts the task.',
+  'loop.refused_repeats': 'Times that an unchanged call is refused; the next repeat halts the task.',
   'loop.turns': 'Model turns whose points are added up.',
   'loop.note_points': 'Points at which the model is told that it repeats itself.',
   'loop.refuse_points': 'Points from which a repeated call is refused.',
