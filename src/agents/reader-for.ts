@@ -7,7 +7,7 @@ import { geminiReader } from './gemini/stream.ts';
 import { opencodeReader } from './opencode/stream.ts';
 import { heartbeatReader } from './other/heartbeat.ts';
 import { mappedJsonReader } from './other/mapped-json.ts';
-import { simpleEventReader } from './other/seed-events.ts';
+import { simpleEventReader } from './other/simple-events.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
 import {
   type Argument,
