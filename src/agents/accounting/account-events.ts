@@ -14,7 +14,7 @@ import { asKeyName } from '../reading/reader.ts';
 import { looksLikeFailure } from '../reading/shell-failure.ts';
 import { joinTexts } from './joined-texts.ts';
 import { leaveLoopsToHooks } from './loops-left-to-hooks.ts';
-import { trackPendingCalls } from './open-calls.ts';
+import { trackPendingCalls } from './pending-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
 import { createUsageLedger, type TokenSpend, type UsageCharge } from './usage-ledger.ts';
 
