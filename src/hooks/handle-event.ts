@@ -4,6 +4,7 @@ import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { fingerprint } from '../guard/internal.ts';
 import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
+import { endSubagent, handleDelegationEnd } from './delegations.ts';
 import {
   type CallEndedEvent,
   type HookDecision,
@@ -22,7 +23,6 @@ import {
   haltRootTask,
 } from './session/hook-tasks.ts';
 import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
-import { endSubagent, handleDelegationEnd } from './subagents.ts';
 
 export async function handleEvent(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
