@@ -161,7 +161,7 @@ export interface SubagentStartedEvent {
 }
 
 export interface TokenSpend extends Tokens {
-    readonly micros: number;
+    readonly costUsd: number;
 }
 
 export interface Tokens {

@@ -1,12 +1,12 @@
 export interface CustomPrices {
-    readonly inputPerMillion: number;
-    readonly outputPerMillion: number;
-    readonly cacheReadPerMillion?: number;
-    readonly cacheWritePerMillion?: number;
+    readonly inputUsdPerMillion: number;
+    readonly outputUsdPerMillion: number;
+    readonly cacheReadUsdPerMillion?: number;
+    readonly cacheWriteUsdPerMillion?: number;
 }
 
 export interface Price {
-    readonly micros: number;
+    readonly costUsd: number;
     readonly basis: string;
 }
 

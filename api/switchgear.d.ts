@@ -389,7 +389,7 @@ export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends 
 }
 
 export interface MaxCost {
-    readonly cents?: number;
+    readonly usd?: number;
     readonly tokens?: number;
 }
 
@@ -462,7 +462,7 @@ export type PolicyDocument = {
 export type PolicyInput = PolicyDocument | CheckedPolicy;
 
 export interface Price {
-    readonly micros: number;
+    readonly costUsd: number;
     readonly basis: string;
 }
 
@@ -682,7 +682,7 @@ export interface TaskSnapshot {
     readonly session: string;
     readonly parent?: string;
     readonly toolCalls: number;
-    readonly spendCents: number;
+    readonly spendUsd: number;
     readonly tokens: number;
     readonly durationMs: number;
     readonly idleMs: number;
@@ -733,8 +733,6 @@ export declare function createSwitchgear(options: SwitchgearOptions & {
 export declare function createSwitchgear(options?: SwitchgearOptions): Switchgear;
 
 export declare function defaultSwitchgear(): Switchgear;
-
-export declare function estimateUsageCents(usage: AnthropicUsage | null | undefined): number;
 
 export declare function isRefused(value: unknown): value is Refused;
 

@@ -3,7 +3,6 @@
 import './platform/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
-export { estimateUsageCents } from './core/builtin-prices.ts';
 export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { CellOwner, Control, Gauge, Scope } from './core/control.ts';

@@ -393,7 +393,7 @@ test('money spent never exceeds a limit, of the task or of anyone above it, with
           const clock = simulatedClock();
           // One token is one cent here.
           const priced = ({ inputTokens }: { inputTokens: number }) => ({
-            micros: inputTokens * 10_000,
+            costUsd: inputTokens / 100,
             basis: 'test',
           });
           const prices = { price: priced, dearest: priced };
@@ -415,7 +415,7 @@ test('money spent never exceeds a limit, of the task or of anyone above it, with
                 {
                   kind: 'model',
                   async: true,
-                  maxCost: { cents, tokens: cents },
+                  maxCost: { usd: cents / 100, tokens: cents },
                   usage: (inputTokens) => ({ inputTokens, outputTokens: 0 }),
                 },
               );

@@ -11,22 +11,22 @@ const summarise = gear.guard(
   async (page: string) => ({ text: `in short: ${page}`, inputTokens: 50_000, outputTokens: 10_000 }),
   {
     kind: 'model',
-    maxCost: { cents: 50 },
+    maxCost: { usd: 0.5 },
     usage: ({ inputTokens, outputTokens }) => ({ model: 'claude-sonnet-4', inputTokens, outputTokens }),
   },
 );
 
 const pages = Array.from({ length: 30 }, (_, number) => `page ${number}`);
-let spentCents = 0;
+let spentUsd = 0;
 
 const result = await gear.task({ limits: { maxSpendCents: 200 } }, async (task) => {
   const summaries: string[] = [];
   while (pages.length > 0) {
     // The worst case of each call is reserved before any of them starts.
     const answers = await Promise.all(pages.splice(0, 3).map((page) => summarise(page)));
-    spentCents = task.snapshot().spendCents;
+    spentUsd = task.snapshot().spendUsd;
     for (const answer of answers) if (!isRefused(answer)) summaries.push(answer.text);
-    console.log(`${summaries.length} summaries, $${(spentCents / 100).toFixed(2)}`);
+    console.log(`${summaries.length} summaries, $${spentUsd.toFixed(2)}`);
     if (answers.some(isRefused)) break; // What was found so far is worth having.
   }
   return summaries;
@@ -34,6 +34,6 @@ const result = await gear.task({ limits: { maxSpendCents: 200 } }, async (task) 
 
 assert.equal(result.status, 'halted');
 assert.equal(result.halt.code, 'token_spend_limit');
-assert.ok(spentCents <= 200, `spent ${spentCents} cents`);
-assert.equal(result.value?.length, spentCents / 30);
+assert.ok(spentUsd <= 2, `spent $${spentUsd}`);
+assert.equal(result.value?.length, spentUsd / 0.3);
 console.log(`halted: ${result.halt.explanation}; kept ${result.value?.length} summaries`);

@@ -1,8 +1,12 @@
 /** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
 
 export type { EventMapping, StreamMapping } from '../core/event-mapping.ts';
-export { type AccountingOptions, accountEvents, type EventAccounting } from './accounting/account-events.ts';
-export type { TokenSpend } from './accounting/usage-ledger.ts';
+export {
+  type AccountingOptions,
+  accountEvents,
+  type EventAccounting,
+  type TokenSpend,
+} from './accounting/account-events.ts';
 export { claudeSessionReader, type SessionReaderOptions } from './claude-code/session-file.ts';
 export { claudeCodeReader } from './claude-code/stream.ts';
 export { type CodexSessionReader, codexSessionReader } from './codex/session-file.ts';

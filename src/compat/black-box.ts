@@ -3,6 +3,8 @@
  * stop.
  */
 
+import { toMicros } from '../core/builtin-prices.ts';
+import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { nameLengthMax } from '../core/limits.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/api.ts';
@@ -240,11 +242,11 @@ function readHalt(bucket: Bucket): HaltReason | null {
 }
 
 function snapshotOf(bucket: Bucket): SessionTaskSnapshot {
-  const { toolCalls, spendCents, durationMs, idleMs } = bucket.task.snapshot();
+  const { toolCalls, spendUsd, durationMs, idleMs } = bucket.task.snapshot();
   return {
     taskId: bucket.taskId,
     toolCalls,
-    tokenSpendCents: spendCents,
+    tokenSpendCents: toMicros(spendUsd) / microsPerCent,
     durationSecs: Math.floor(durationMs / 1000),
     idleSecs: Math.floor(idleMs / 1000),
     halt: readHalt(bucket),

@@ -56,12 +56,12 @@ export function estimateUsageCents(usage: AnthropicUsage | null | undefined): nu
 
 /** The prices of the root entry point. A call without a model name is priced as Sonnet 4. */
 export const builtinPrices = Object.freeze({
-  price(usage: TokenUsage): { readonly micros: number; readonly basis: string } | undefined {
+  price(usage: TokenUsage): { readonly costUsd: number; readonly basis: string } | undefined {
     if (usage.model && !sonnet4Names.test(usage.model)) return undefined;
-    return { micros: priceInMicros(splitUsage(usage), sonnet4), basis: 'claude-sonnet-4' };
+    return { costUsd: toUsd(priceInMicros(splitUsage(usage), sonnet4)), basis: 'claude-sonnet-4' };
   },
-  dearest(usage: TokenUsage): { readonly micros: number; readonly basis: string } {
-    return { micros: priceInMicros(splitUsage(usage), opus4), basis: 'claude-opus-4' };
+  dearest(usage: TokenUsage): { readonly costUsd: number; readonly basis: string } {
+    return { costUsd: toUsd(priceInMicros(splitUsage(usage), opus4)), basis: 'claude-opus-4' };
   },
 });
 
@@ -92,4 +92,16 @@ function priceInHundredths(parts: TokenParts, prices: TokenPrices): number {
 
 function readTokenCount(count: unknown): number {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+const microsPerUsd = 1_000_000;
+
+/** Converts dollars to whole micro-dollars, rounded up; 15 digits are read, so that binary noise adds nothing. */
+export function toMicros(usd: number): number {
+  return Math.min(Math.ceil(Number((usd * microsPerUsd).toPrecision(15))), Number.MAX_SAFE_INTEGER);
+}
+
+/** Converts micro-dollars, in which money is counted inside, to dollars, in which users see it. */
+export function toUsd(micros: number): number {
+  return micros / microsPerUsd;
 }

@@ -10,5 +10,10 @@ export function quoteValue(value: unknown): string {
 
 /** An amount of cents in dollars: `$1.50`. */
 export function formatCents(cents: number): string {
-  return `$${(cents / 100).toFixed(2)}`;
+  return formatUsd(cents / 100);
+}
+
+/** An amount of dollars: `$1.50`. */
+export function formatUsd(usd: number): string {
+  return `$${usd.toFixed(2)}`;
 }

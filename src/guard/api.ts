@@ -106,7 +106,9 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
 
 /** Upper bounds of the cost of one call. */
 export interface MaxCost {
-  readonly cents?: number;
+  /** US dollars. @default 0 */
+  readonly usd?: number;
+  /** Input and output tokens together. @default 0 */
   readonly tokens?: number;
 }
 
@@ -237,7 +239,8 @@ export interface TaskSnapshot {
   readonly session: string;
   readonly parent?: string;
   readonly toolCalls: number;
-  readonly spendCents: number;
+  /** The spend of the task and its children, in US dollars. */
+  readonly spendUsd: number;
   readonly tokens: number;
   readonly durationMs: number;
   readonly idleMs: number;

@@ -11,8 +11,8 @@ export interface Usage {
 
 /** The price of one model call. */
 export interface Price {
-  /** Whole micro-dollars, rounded up: one cent is 10,000. */
-  readonly micros: number;
+  /** The cost in US dollars. A gear rounds it up to a millionth of a dollar. */
+  readonly costUsd: number;
   /** The model whose rates give the price. */
   readonly basis: string;
 }

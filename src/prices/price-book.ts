@@ -1,7 +1,7 @@
 /** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. No network access. */
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
-import { priceInMicros, splitUsage, type TokenParts, type TokenPrices } from '../core/builtin-prices.ts';
+import { priceInMicros, splitUsage, type TokenParts, type TokenPrices, toUsd } from '../core/builtin-prices.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, rememberedModelsMax } from '../core/limits.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
@@ -10,10 +10,10 @@ import { isSameVersion, listModelLookups, type ModelLookup } from './model-name.
 
 /** Custom prices for one model, in dollars per million tokens. Without a price, cached input costs as much as input. */
 export interface CustomPrices {
-  readonly inputPerMillion: number;
-  readonly outputPerMillion: number;
-  readonly cacheReadPerMillion?: number;
-  readonly cacheWritePerMillion?: number;
+  readonly inputUsdPerMillion: number;
+  readonly outputUsdPerMillion: number;
+  readonly cacheReadUsdPerMillion?: number;
+  readonly cacheWriteUsdPerMillion?: number;
 }
 
 /** Options of `priceBook`. */
@@ -44,20 +44,20 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
         const parts = splitUsage(usage);
         const flatPrices = flat.get(usage.model);
         if (flatPrices !== undefined && totalInput(parts) <= flatPrices.upTo) {
-          return { micros: flatPriceInMicros(parts, flatPrices), basis: flatPrices.basis };
+          return { costUsd: toUsd(flatPriceInMicros(parts, flatPrices)), basis: flatPrices.basis };
         }
         if (unknown.has(usage.model)) return undefined;
         const lookups = listModelLookups(usage.model);
         for (const { name } of lookups) {
           const prices = overrides.get(name.toLowerCase());
-          if (prices) return { micros: priceInMicros(parts, prices), basis: name };
+          if (prices) return { costUsd: toUsd(priceInMicros(parts, prices)), basis: name };
         }
         for (const lookup of lookups) {
           const calculation = calculatePrice(parts, lookup);
           if (calculation === undefined) continue;
           const prices = readFlatPrices(calculation, lookup);
           if (prices !== undefined && flat.size < rememberedModelsMax) flat.set(usage.model, prices);
-          return { micros: roundUpMicros(calculation.total_price), basis: calculation.model.id };
+          return { costUsd: toUsd(roundUpMicros(calculation.total_price)), basis: calculation.model.id };
         }
         if (unknown.size < rememberedModelsMax) unknown.add(usage.model);
         return undefined;
@@ -68,7 +68,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
 
     dearest(usage: Usage) {
       dearest ??= mergeDearest(overrides, findDearestPrices());
-      return { micros: priceInMicros(splitUsage(usage), dearest.prices), basis: dearest.basis };
+      return { costUsd: toUsd(priceInMicros(splitUsage(usage), dearest.prices)), basis: dearest.basis };
     },
   };
 }
@@ -170,9 +170,9 @@ function readCustomPrices(model: string, prices: CustomPrices): TokenPrices {
     throw new SwitchgearError('invalid_price', `${key} of ${model} must be a number of dollars from 0, got ${got}`);
   };
   return {
-    input: cents('inputPerMillion'),
-    output: cents('outputPerMillion'),
-    cacheRead: cents('cacheReadPerMillion', prices.inputPerMillion),
-    cacheWrite: cents('cacheWritePerMillion', prices.inputPerMillion),
+    input: cents('inputUsdPerMillion'),
+    output: cents('outputUsdPerMillion'),
+    cacheRead: cents('cacheReadUsdPerMillion', prices.inputUsdPerMillion),
+    cacheWrite: cents('cacheWriteUsdPerMillion', prices.inputUsdPerMillion),
   };
 }

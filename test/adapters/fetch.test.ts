@@ -46,7 +46,7 @@ test('an answer of OpenAI passes as it is, and what it cost is booked on the tas
   const answer = await task.run(() => ask(openai));
   assert.equal(answer.choices[0]?.message.content, 'Hello.');
   assert.equal(task.snapshot().tokens, 120);
-  assert.ok(task.snapshot().spendCents > 0);
+  assert.ok(task.snapshot().spendUsd > 0);
 });
 
 test('a stream of Anthropic passes; its cost is told in parts and booked once, cache and all', async () => {

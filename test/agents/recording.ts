@@ -128,10 +128,10 @@ export function play({ cli, lines, endMs }: Recording, policy?: PolicyInput): Pl
 
 /** What was decided, line by line: everything but signs of life. */
 export function journalOf({ entries, task, accounting, read }: Played): string {
-  const { toolCalls, spendCents, tokens } = task.snapshot();
+  const { toolCalls, spendUsd, tokens } = task.snapshot();
   const { halt, result } = accounting;
   const lines = entries.filter(({ type }) => type !== 'sign-observed').map(lineOf);
-  const counts = `calls ${toolCalls} · ${spendCents.toFixed(2)} cents · ${tokens} tokens · ${read} lines read`;
+  const counts = `calls ${toolCalls} · ${(spendUsd * 100).toFixed(2)} cents · ${tokens} tokens · ${read} lines read`;
   const end = halt === undefined ? `left alone, result ${result?.ok}` : `halted: ${halt.code}: ${halt.explanation}`;
   return `${[...lines, counts, end].join('\n')}\n`;
 }

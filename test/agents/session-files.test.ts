@@ -113,7 +113,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
   const run = superviseRun(claudeSessionReader({ besideStream: true }), { task: { max_spend_cents: limit } });
   run.print(...lines('claude-session.jsonl'));
   assert.equal(run.accounting.halt?.code, 'token_spend_limit');
-  const { spendCents } = run.task.snapshot();
+  const spendCents = run.task.snapshot().spendUsd * 100;
   assert.ok(spendCents > limit && spendCents < limit + 1.5, `${spendCents} cents`);
 });
 

@@ -72,7 +72,7 @@ const prices = priceBook();
 function costOf({ model }: Client): number {
   const { input, output, cacheRead } = large;
   const usage = { inputTokens: input + cacheRead, outputTokens: output, cacheReadTokens: cacheRead };
-  return prices.price({ model, ...usage })!.micros;
+  return Math.round(prices.price({ model, ...usage })!.costUsd * 1_000_000);
 }
 
 export const stories: Readonly<Record<string, Story>> = {

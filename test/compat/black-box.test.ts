@@ -103,7 +103,7 @@ test('usage is priced as Sonnet 4 whatever the model, unless prices are handed i
     return breaker.snapshot().tasks[0]?.tokenSpendCents;
   };
   assert.equal(spent({}), 330, 'the same blob twice counts once');
-  const price = ({ model }: { model?: string }) => ({ micros: model === 'some-model' ? 20_000 : 0, basis: '' });
+  const price = ({ model }: { model?: string }) => ({ costUsd: model === 'some-model' ? 0.02 : 0, basis: '' });
   assert.equal(spent({ prices: { price, dearest: price } }), 2);
 });
 

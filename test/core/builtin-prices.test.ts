@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { builtinPrices, estimateUsageCents, type TokenUsage } from '../../src/core/builtin-prices.ts';
+import { builtinPrices, estimateUsageCents, type TokenUsage, toMicros, toUsd } from '../../src/core/builtin-prices.ts';
 import type { Prices } from '../../src/ports/prices.ts';
 
 const prices: Prices = builtinPrices;
@@ -40,19 +40,19 @@ test('the input of a usage includes the cache, which is taken off', () => {
   const price = prices.price(
     usage({ inputTokens: 1000, cacheReadTokens: 600, cacheWriteTokens: 200, outputTokens: 100 }),
   );
-  assert.deepEqual(price, { micros: 200 * 3 + 180 + 750 + 1500, basis: 'claude-sonnet-4' });
+  assert.deepEqual(price, { costUsd: toUsd(200 * 3 + 180 + 750 + 1500), basis: 'claude-sonnet-4' });
 });
 
 test('more cache than input means that the input excludes it, and nothing is lost', () => {
-  assert.equal(prices.price(usage({ inputTokens: 10, cacheReadTokens: 1000 }))?.micros, 30 + 300);
+  assert.equal(prices.price(usage({ inputTokens: 10, cacheReadTokens: 1000 }))?.costUsd, toUsd(30 + 300));
 });
 
 test('micro-dollars are whole, rounded up per call', () => {
-  assert.equal(prices.price(usage({ inputTokens: 1, cacheReadTokens: 1 }))?.micros, 1);
-  assert.equal(prices.price(usage({ inputTokens: 1, cacheWriteTokens: 1 }))?.micros, 4);
-  assert.equal(prices.price(usage({ inputTokens: 1 }))?.micros, 3);
-  assert.equal(prices.price(usage())?.micros, 0);
-  assert.equal(prices.price(usage({ inputTokens: Number.MAX_VALUE }))?.micros, Number.MAX_SAFE_INTEGER);
+  assert.equal(prices.price(usage({ inputTokens: 1, cacheReadTokens: 1 }))?.costUsd, toUsd(1));
+  assert.equal(prices.price(usage({ inputTokens: 1, cacheWriteTokens: 1 }))?.costUsd, toUsd(4));
+  assert.equal(prices.price(usage({ inputTokens: 1 }))?.costUsd, toUsd(3));
+  assert.equal(prices.price(usage())?.costUsd, toUsd(0));
+  assert.equal(prices.price(usage({ inputTokens: Number.MAX_VALUE }))?.costUsd, toUsd(Number.MAX_SAFE_INTEGER));
 });
 
 test('Sonnet 4 is known under the names of its vendors, and a call without a name is taken for it', () => {
@@ -91,21 +91,32 @@ test('other models and unheard-of versions have no price here', () => {
 
 test('an unknown model is never taken to be cheaper than a known one', () => {
   const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
-  assert.deepEqual(prices.dearest(call), { micros: 90 * million, basis: 'claude-opus-4' });
+  assert.deepEqual(prices.dearest(call), { costUsd: toUsd(90 * million), basis: 'claude-opus-4' });
   for (const change of [{ inputTokens: 9 }, { outputTokens: 9 }, { inputTokens: 9, cacheReadTokens: 9 }]) {
-    assert.ok(prices.dearest(usage(change)).micros >= prices.price(usage(change))!.micros);
+    assert.ok(prices.dearest(usage(change)).costUsd >= prices.price(usage(change))!.costUsd);
   }
 });
 
 test('the dear model costs its list price, by every kind of token', () => {
   const dear = (change: Partial<TokenUsage>) => builtinPrices.dearest(usage(change));
-  assert.deepEqual(dear({ inputTokens: million }), { micros: 15 * million, basis: 'claude-opus-4' });
-  assert.equal(dear({ outputTokens: million }).micros, 75 * million);
-  assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).micros, 1.5 * million);
-  assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).micros, 18.75 * million);
+  assert.deepEqual(dear({ inputTokens: million }), { costUsd: toUsd(15 * million), basis: 'claude-opus-4' });
+  assert.equal(dear({ outputTokens: million }).costUsd, toUsd(75 * million));
+  assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).costUsd, toUsd(1.5 * million));
+  assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).costUsd, toUsd(18.75 * million));
 });
 
 test('a blob that throws when it is read costs nothing', () => {
   const hostile = new Proxy({}, { get: () => assert.fail('not yours') });
   assert.equal(estimateUsageCents(hostile), 0);
+});
+
+test('dollars become whole micro-dollars, rounded up without binary noise', () => {
+  assert.equal(toMicros(0.07), 70_000); // 0.07 * 1e6 is 70000.00000000001.
+  assert.equal(toMicros(0.0000001), 1);
+  assert.equal(toMicros(0), 0);
+  assert.equal(toMicros(Number.MAX_VALUE), Number.MAX_SAFE_INTEGER);
+});
+
+test('whole micro-dollars come back from dollars as they were', () => {
+  for (let micros = 1; micros < 1e14; micros = micros * 7 + 3) assert.equal(toMicros(toUsd(micros)), micros);
 });

@@ -225,8 +225,8 @@ test('a task can be told anything and never throws; no number of it goes wrong',
       for (const part of parts) tell({ type, inputTokens: 1, outputTokens: 1, [part]: value });
     }
     assert.ok(performance.now() - startedMs < 2_000, `${name}: took too long`);
-    const { tokens, spendCents, toolCalls, durationMs } = task.snapshot();
-    for (const number of [tokens, spendCents, toolCalls, durationMs]) assert.ok(number >= 0, `${name}: ${number}`);
+    const { tokens, spendUsd, toolCalls, durationMs } = task.snapshot();
+    for (const number of [tokens, spendUsd, toolCalls, durationMs]) assert.ok(number >= 0, `${name}: ${number}`);
   }
 });
 
@@ -260,10 +260,10 @@ test('the host’s own functions may throw: the call is settled, and its worst c
     for (const part of ['classify', 'usage'] as const) {
       const { gear } = gearOf();
       const task = gear.startTask();
-      const call = gear.guard('model', async () => 'fine', { kind: 'model', maxCost: { cents: 3 }, [part]: broken });
+      const call = gear.guard('model', async () => 'fine', { kind: 'model', maxCost: { usd: 0.03 }, [part]: broken });
       assert.equal(await task.run(() => call()), 'fine', `${part}: ${name}`);
       assert.equal(gear.breaker('model').stats.inFlight, 0, `${part}: ${name}`);
-      assert.equal(task.snapshot().spendCents, 3, `${part}: ${name}`);
+      assert.equal(task.snapshot().spendUsd, 0.03, `${part}: ${name}`);
       assert.equal(gear.snapshot().internalErrors, 1, `${part}: ${name}`);
     }
     const { gear } = gearOf();

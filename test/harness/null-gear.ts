@@ -93,7 +93,7 @@ function task(options: Loose = {}, onEnd: (id: string) => void = nothing): Loose
   });
 }
 
-const taskZeros = { toolCalls: 0, spendCents: 0, tokens: 0, durationMs: 0, idleMs: 0, gauges: [], halt: undefined };
+const taskZeros = { toolCalls: 0, spendUsd: 0, tokens: 0, durationMs: 0, idleMs: 0, gauges: [], halt: undefined };
 
 /** A gear that is not there. */
 export function createSwitchgear(options: Loose = {}): Loose {
@@ -204,8 +204,8 @@ export const resolveTask = (): Loose => zeros();
 export const presets = zeros(1);
 
 export const priceBook = (): Loose => ({
-  price: () => ({ micros: 0, basis: '' }),
-  dearest: () => ({ micros: 0, basis: '' }),
+  price: () => ({ costUsd: 0, basis: '' }),
+  dearest: () => ({ costUsd: 0, basis: '' }),
 });
 export const builtinPrices = priceBook();
 export const protocolPrompt = (): string => '';

@@ -37,9 +37,9 @@ test('what a call cost that came back after its time is spent all the same', asy
     const call = assert.rejects(ask() as Promise<unknown>, { name: 'TimeoutError' });
     clock.advance(5_000);
     await call;
-    assert.equal(task.snapshot().spendCents, 0);
+    assert.equal(task.snapshot().spendUsd, 0);
     work.resolve(1);
     await promisesSettled();
-    assert.equal(task.snapshot().spendCents, 300);
+    assert.equal(task.snapshot().spendUsd, 3);
   });
 });

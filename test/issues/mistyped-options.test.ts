@@ -8,7 +8,7 @@ import { simulatedClock } from '../../src/testing/index.ts';
 const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
 
 test('a worst case under another name, or that is no number, is refused at set-up', () => {
-  for (const maxCost of [{ cent: 5 }, { cents: '5' }, { tokens: -1 }, { cents: Number.NaN }, 5]) {
+  for (const maxCost of [{ cents: 5 }, { usd: '5' }, { tokens: -1 }, { usd: Number.NaN }, 5]) {
     assert.throws(
       () => gear.guard('tool', () => 1, { maxCost } as unknown as GuardOptions),
       /invalid_argument|must|has no/,

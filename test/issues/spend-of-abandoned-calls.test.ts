@@ -12,7 +12,7 @@ for (const hasEnded of [false, true]) {
     const policy = { task: { max_spend_cents: 100 } };
     const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
     const work = Promise.withResolvers<string>();
-    const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, maxCost: { cents: 90 } });
+    const call = gear.guard('model', () => work.promise, { async: true, timeoutSecs: 1, maxCost: { usd: 0.9 } });
     const task = gear.startTask();
     const first = assert.rejects(task.run(call));
     await clock.elapse(1_000);
@@ -27,7 +27,7 @@ for (const hasEnded of [false, true]) {
 
 test('a task that is tried again does not hold what the calls of the first one hold', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
-  const call = gear.guard('model', async () => new Promise(() => {}), { maxCost: { cents: 4_000 }, timeoutSecs: 0 });
+  const call = gear.guard('model', async () => new Promise(() => {}), { maxCost: { usd: 40 }, timeoutSecs: 0 });
   const task = gear.startTask({ id: 't' });
   void task.run(call);
   gear.halt('t', 'again');
@@ -39,8 +39,8 @@ test('a task that is tried again does not hold what the calls of the first one h
 
 test('a price that is no number counts as unknown, and the limit holds', () => {
   const prices = {
-    price: () => ({ micros: Number.NaN, basis: 'broken' }),
-    dearest: () => ({ micros: 60_000_000, basis: 'dear' }),
+    price: () => ({ costUsd: Number.NaN, basis: 'broken' }),
+    dearest: () => ({ costUsd: 60, basis: 'dear' }),
   };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, prices });
   const task = gear.startTask();
@@ -49,6 +49,6 @@ test('a price that is no number counts as unknown, and the limit holds', () => {
 
 test('a worst case beyond all measure is refused, not taken for nothing', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
-  const call = gear.guard('model', () => 'ran', { maxCost: { cents: 1e13 } });
+  const call = gear.guard('model', () => 'ran', { maxCost: { usd: 1e11 } });
   assert.ok(isRefused(gear.startTask().run(call)));
 });

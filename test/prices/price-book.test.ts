@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findProvider } from '@pydantic/genai-prices';
+import { toUsd } from '../../src/core/builtin-prices.ts';
 import { priceBook, type Usage } from '../../src/prices/index.ts';
 
 const book = priceBook();
@@ -12,9 +13,12 @@ const call = (model: string, change: Partial<Usage> = {}): Usage => ({
 });
 
 test('known models have their price and say which entry it is from', () => {
-  assert.deepEqual(book.price(call('claude-sonnet-4-20250514')), { micros: 18_000, basis: 'claude-sonnet-4-0' });
-  assert.deepEqual(book.price(call('gpt-4o-2024-08-06')), { micros: 12_500, basis: 'gpt-4o' });
-  assert.deepEqual(book.price(call('gemini-2.5-pro')), { micros: 11_250, basis: 'gemini-2.5-pro' });
+  assert.deepEqual(book.price(call('claude-sonnet-4-20250514')), {
+    costUsd: toUsd(18_000),
+    basis: 'claude-sonnet-4-0',
+  });
+  assert.deepEqual(book.price(call('gpt-4o-2024-08-06')), { costUsd: toUsd(12_500), basis: 'gpt-4o' });
+  assert.deepEqual(book.price(call('gemini-2.5-pro')), { costUsd: toUsd(11_250), basis: 'gemini-2.5-pro' });
 });
 
 test('vendors\u2019 decoration of a name does not hide it', () => {
@@ -32,7 +36,7 @@ test('vendors\u2019 decoration of a name does not hide it', () => {
   ] as const) {
     const price = book.price(call(model));
     assert.match(price?.basis ?? 'none', basis, model);
-    assert.ok(price!.micros > 0, model);
+    assert.ok(price!.costUsd > 0, model);
   }
 });
 
@@ -53,66 +57,66 @@ test('an unknown model, or none, has no price and throws nothing', () => {
 
 test('the cache is part of the input, read cheaply and written dearly', () => {
   const usage = call('claude-sonnet-4-20250514', { cacheReadTokens: 600, cacheWriteTokens: 200 });
-  assert.equal(book.price(usage)?.micros, 200 * 3 + 180 + 750 + 15_000);
+  assert.equal(book.price(usage)?.costUsd, toUsd(200 * 3 + 180 + 750 + 15_000));
 });
 
 test('a model without a rate for the cache takes the one for input', () => {
-  const plain = book.price(call('gpt-4', { outputTokens: 0 }))!.micros;
-  assert.equal(book.price(call('gpt-4', { outputTokens: 0, cacheReadTokens: 1000 }))?.micros, plain);
+  const plain = book.price(call('gpt-4', { outputTokens: 0 }))!.costUsd;
+  assert.equal(book.price(call('gpt-4', { outputTokens: 0, cacheReadTokens: 1000 }))?.costUsd, plain);
 });
 
 test('usage the book would throw at is priced all the same', () => {
   assert.equal(
-    book.price(call('claude-sonnet-4-0', { inputTokens: 10, cacheReadTokens: 1000, outputTokens: 0 }))?.micros,
-    330,
+    book.price(call('claude-sonnet-4-0', { inputTokens: 10, cacheReadTokens: 1000, outputTokens: 0 }))?.costUsd,
+    toUsd(330),
   );
-  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: Number.NaN, outputTokens: 1 }))?.micros, 15);
-  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: -5, outputTokens: 0 }))?.micros, 0);
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: Number.NaN, outputTokens: 1 }))?.costUsd, toUsd(15));
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: -5, outputTokens: 0 }))?.costUsd, toUsd(0));
 });
 
 test('a large request is priced whole at the rate of its size', () => {
   const small = book.price(call('claude-sonnet-4-5', { inputTokens: 200_000, outputTokens: 0 }));
   const large = book.price(call('claude-sonnet-4-5', { inputTokens: 300_000, outputTokens: 0 }));
-  assert.equal(small?.micros, 600_000);
-  assert.equal(large?.micros, 1_800_000);
+  assert.equal(small?.costUsd, toUsd(600_000));
+  assert.equal(large?.costUsd, toUsd(1_800_000));
 });
 
 test('prices are whole micro-dollars, rounded up but not by noise', () => {
-  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: 41, outputTokens: 0 }))?.micros, 123);
+  assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: 41, outputTokens: 0 }))?.costUsd, toUsd(123));
   assert.equal(
-    book.price(call('claude-sonnet-4-0', { inputTokens: 1, cacheReadTokens: 1, outputTokens: 0 }))?.micros,
-    1,
+    book.price(call('claude-sonnet-4-0', { inputTokens: 1, cacheReadTokens: 1, outputTokens: 0 }))?.costUsd,
+    toUsd(1),
   );
 });
 
 test('rates of your own come first, with the cache at the price of input unless said', () => {
   const own = priceBook({
     overrides: {
-      'My-Model': { inputPerMillion: 0.07, outputPerMillion: 2 },
+      'My-Model': { inputUsdPerMillion: 0.07, outputUsdPerMillion: 2 },
       'claude-sonnet-5-5': {
-        inputPerMillion: 4,
-        outputPerMillion: 20,
-        cacheReadPerMillion: 0.4,
-        cacheWritePerMillion: 5,
+        inputUsdPerMillion: 4,
+        outputUsdPerMillion: 20,
+        cacheReadUsdPerMillion: 0.4,
+        cacheWriteUsdPerMillion: 5,
       },
-      'gpt-4o': { inputPerMillion: 1, outputPerMillion: 1 },
+      'gpt-4o': { inputUsdPerMillion: 1, outputUsdPerMillion: 1 },
     },
   });
   assert.deepEqual(own.price(call('my-model', { inputTokens: 100, outputTokens: 0, cacheReadTokens: 50 })), {
-    micros: 7,
+    costUsd: toUsd(7),
     basis: 'my-model',
   });
-  assert.equal(own.price(call('anthropic/claude-sonnet-5-5', { cacheReadTokens: 1000 }))?.micros, 400 + 20_000);
-  assert.equal(own.price(call('gpt-4o'))?.micros, 2000);
+  assert.equal(own.price(call('anthropic/claude-sonnet-5-5', { cacheReadTokens: 1000 }))?.costUsd, toUsd(400 + 20_000));
+  assert.equal(own.price(call('gpt-4o'))?.costUsd, toUsd(2000));
   assert.equal(own.price(call('gpt-4o-mini'))?.basis, 'gpt-4o-mini');
 });
 
 test('a rate that is none is refused when the book is made', () => {
   for (const bad of [Number.NaN, -1, '3', undefined]) {
-    const overrides = { m: { inputPerMillion: bad as number, outputPerMillion: 1 } };
+    const overrides = { m: { inputUsdPerMillion: bad as number, outputUsdPerMillion: 1 } };
     assert.throws(() => priceBook({ overrides }), {
       code: 'invalid_price',
-      message: /^inputPerMillion of m must be .* got /,
+      message: /^inputUsdPerMillion of m must be .* got /,
     });
   }
 });
@@ -130,7 +134,7 @@ test('the dearest rates are at least those of every model in the book', () => {
         const price = book.price(call(id, usage));
         if (price === undefined) continue;
         compared += 1;
-        assert.ok(book.dearest(call(id, usage)).micros >= price.micros, id);
+        assert.ok(book.dearest(call(id, usage)).costUsd >= price.costUsd, id);
       }
     }
   }
@@ -139,8 +143,8 @@ test('the dearest rates are at least those of every model in the book', () => {
 });
 
 test('rates of your own may be the dearest', () => {
-  const own = priceBook({ overrides: { gold: { inputPerMillion: 1e6, outputPerMillion: 1e6 } } });
-  assert.deepEqual(own.dearest(call('x')), { micros: 2_000_000_000, basis: 'gold' });
+  const own = priceBook({ overrides: { gold: { inputUsdPerMillion: 1e6, outputUsdPerMillion: 1e6 } } });
+  assert.deepEqual(own.dearest(call('x')), { costUsd: toUsd(2_000_000_000), basis: 'gold' });
 });
 
 test('a model that was asked for before costs what it costs when it is asked for the first time', () => {

@@ -372,7 +372,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         const seen = shown.get(task.id);
         if (seen === undefined) continue;
         agree(`calls of ${task.id}`, seen.toolCalls, task.calls);
-        agree(`spend of ${task.id}`, seen.spendCents, task.micros / 10_000);
+        agree(`spend of ${task.id}`, seen.spendUsd, task.micros / 1_000_000);
         agree(`halt of ${task.id}`, seen.halt?.code, task.halt);
         agree(`duration of ${task.id}`, seen.durationMs, durationMs(task, atMs));
         due(task, atMs);

@@ -77,8 +77,11 @@ function createWorld(seed: number): World {
     env: {},
     policy: policyOf(settings),
     prices: {
-      price: ({ inputTokens, outputTokens }) => ({ micros: inputTokens * 3 + outputTokens * 5, basis: 'world' }),
-      dearest: () => ({ micros: 0, basis: 'world' }),
+      price: ({ inputTokens, outputTokens }) => ({
+        costUsd: (inputTokens * 3 + outputTokens * 5) / 1_000_000,
+        basis: 'world',
+      }),
+      dearest: () => ({ costUsd: 0, basis: 'world' }),
     },
     approver: {
       name: 'someone',
@@ -115,7 +118,7 @@ function createWorld(seed: number): World {
     gear.guard('think', act, {
       kind: 'model',
       async: true,
-      maxCost: { cents },
+      maxCost: { usd: cents / 100 },
       usage: (result) => ({ inputTokens: (result as { tokens: number }).tokens, outputTokens: 0 }),
     }) as Tool;
 

@@ -1,6 +1,7 @@
 /** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
 
 import { createRecentMap } from '../../core/bounded.ts';
+import { toUsd } from '../../core/builtin-prices.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -9,14 +10,21 @@ import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { createCallObserver } from '../../guard/entries/observed-call.ts';
 import { countError, entryPlace, halt, priceUsage, runtimeOf, unknownTaskMessage } from '../../guard/internal.ts';
-import type { AgentEvent, AssistantEvent, ResultEvent, ToolResultEvent, ToolUseEvent } from '../reading/agent-event.ts';
+import type {
+  AgentEvent,
+  AssistantEvent,
+  ResultEvent,
+  Tokens,
+  ToolResultEvent,
+  ToolUseEvent,
+} from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 import { looksLikeFailure } from '../reading/shell-failure.ts';
 import { joinTexts } from './joined-texts.ts';
 import { leaveLoopsToHooks } from './loops-left-to-hooks.ts';
 import { trackPendingCalls } from './pending-calls.ts';
 import { subagentTasks } from './subagent-tasks.ts';
-import { createUsageLedger, type TokenSpend, type UsageCharge } from './usage-ledger.ts';
+import { createUsageLedger, type UsageCharge } from './usage-ledger.ts';
 
 /** Options of `accountEvents`. */
 export interface AccountingOptions {
@@ -26,6 +34,11 @@ export interface AccountingOptions {
   readonly isGuardedByHooks?: (tool: string) => boolean;
   /** Limits of subagents by their names, where they are not those of the policy. */
   readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
+}
+
+/** Tokens and what they cost, in US dollars. */
+export interface TokenSpend extends Tokens {
+  readonly costUsd: number;
 }
 
 /** Books agent events on a task and on the tasks of its subagents. */
@@ -245,7 +258,8 @@ export function accountEvents(
       return result;
     },
     get spent() {
-      return ledger.spent;
+      const { micros, ...tokens } = ledger.spent;
+      return { ...tokens, costUsd: toUsd(micros) };
     },
     get subagents() {
       return subagents.tasks;

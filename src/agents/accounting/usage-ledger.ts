@@ -8,8 +8,8 @@ import { countedIdsMax } from '../../core/limits.ts';
 import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
 
-/** Tokens and what they cost. */
-export interface TokenSpend extends Tokens {
+/** Tokens and what they cost, in micro-dollars. */
+export interface PricedTokens extends Tokens {
   readonly micros: number;
 }
 
@@ -17,7 +17,7 @@ export interface TokenSpend extends Tokens {
 export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
 
 /** One observation of usage, to be charged to a task. */
-export interface UsageCharge extends TokenSpend {
+export interface UsageCharge extends PricedTokens {
   readonly model?: string;
 }
 
@@ -25,18 +25,18 @@ type MaybePriced = Tokens & { readonly micros?: number };
 
 /** What calls told, and what a total told beyond that and calls may still tell. */
 interface CountedSum {
-  fromCalls: TokenSpend;
-  aheadOfCalls: TokenSpend;
+  fromCalls: PricedTokens;
+  aheadOfCalls: PricedTokens;
 }
 
-const zero: TokenSpend = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
+const zero: PricedTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
 
 export interface UsageLedger {
   /** What one call adds to what is known; undefined where it adds nothing. */
   countCall(event: UsageEvent): UsageCharge | undefined;
   countTotal(event: TotalEvent): UsageCharge | undefined;
   /** Everything, whether or not anybody could still be charged. */
-  readonly spent: TokenSpend;
+  readonly spent: PricedTokens;
 }
 
 export function createUsageLedger(price: Pricing): UsageLedger {
@@ -56,7 +56,7 @@ export function createUsageLedger(price: Pricing): UsageLedger {
     return sum;
   }
 
-  function addCharge(charge: TokenSpend, model: string | undefined): UsageCharge | undefined {
+  function addCharge(charge: PricedTokens, model: string | undefined): UsageCharge | undefined {
     if (charge.inputTokens <= 0 && charge.outputTokens <= 0 && charge.micros <= 0) return undefined;
     spent = addSpend(spent, charge);
     return model === undefined ? charge : { ...charge, model };
@@ -115,7 +115,7 @@ function isCounted(event: Tokens, counted: Tokens): boolean {
 }
 
 /** What of a charge no total has told before; the sum learns of the call. */
-function deductCounted(sum: CountedSum, increase: TokenSpend, charge: TokenSpend): TokenSpend {
+function deductCounted(sum: CountedSum, increase: PricedTokens, charge: PricedTokens): PricedTokens {
   sum.fromCalls = addSpend(sum.fromCalls, increase);
   if (sum.aheadOfCalls === zero) return charge;
   const covered = combineSpend(sum.aheadOfCalls, charge, Math.min);
@@ -123,7 +123,7 @@ function deductCounted(sum: CountedSum, increase: TokenSpend, charge: TokenSpend
   return subtractSpend(charge, covered);
 }
 
-function addSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
+function addSpend(a: PricedTokens, b: PricedTokens): PricedTokens {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
@@ -133,7 +133,7 @@ function addSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
   };
 }
 
-function subtractSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
+function subtractSpend(a: PricedTokens, b: PricedTokens): PricedTokens {
   return {
     inputTokens: a.inputTokens - b.inputTokens,
     outputTokens: a.outputTokens - b.outputTokens,
@@ -144,7 +144,7 @@ function subtractSpend(a: TokenSpend, b: TokenSpend): TokenSpend {
 }
 
 /** Two sums, field by field; what was not priced yet costs nothing. */
-function combineSpend(a: MaybePriced, b: MaybePriced, combineField: (a: number, b: number) => number): TokenSpend {
+function combineSpend(a: MaybePriced, b: MaybePriced, combineField: (a: number, b: number) => number): PricedTokens {
   return {
     inputTokens: combineField(a.inputTokens, b.inputTokens),
     outputTokens: combineField(a.outputTokens, b.outputTokens),

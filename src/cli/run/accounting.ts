@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { accountEvents, type EventAccounting } from '../../agents/accounting/account-events.ts';
 import type { AgentEvent, ResultEvent } from '../../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../../agents/session-watch.ts';
-import { microsPerCent } from '../../core/controls/budget/budget.ts';
+import { toMicros } from '../../core/builtin-prices.ts';
 import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
@@ -76,7 +76,7 @@ class AttemptAccounting implements RunAccounting {
   #accounting: EventAccounting;
   #record: RunRecord;
   #watch: SessionWatch | undefined;
-  #microsAtHalt = 0;
+  #usdAtHalt = 0;
   #isPolling = false;
   #polledMs = Number.NEGATIVE_INFINITY;
   #savedMs: number;
@@ -124,7 +124,7 @@ class AttemptAccounting implements RunAccounting {
   #startAccounting(): EventAccounting {
     const started: EventAccounting = accountEvents(this.#context.gear, this.#task, {
       onHalt: (halt) => {
-        this.#microsAtHalt = started.spent.micros;
+        this.#usdAtHalt = started.spent.costUsd;
         this.#onHalt(halt);
       },
       isGuardedByHooks: this.#hookReports.covers,
@@ -208,15 +208,15 @@ class AttemptAccounting implements RunAccounting {
     this.#watch?.close();
     this.#accounting.end();
     const carried = captureTask(gear, this.#task.id);
-    const lateMicros = halt === undefined ? 0 : this.#accounting.spent.micros - this.#microsAtHalt;
-    const { spendCents, ...rest } = this.#task.snapshot();
-    const snapshot = { ...rest, spendCents: spendCents + lateMicros / microsPerCent };
+    const lateUsd = halt === undefined ? 0 : this.#accounting.spent.costUsd - this.#usdAtHalt;
+    const { spendUsd, ...rest } = this.#task.snapshot();
+    const snapshot = { ...rest, spendUsd: spendUsd + lateUsd };
     setStatusTask(undefined);
     this.#task.end(how);
     this.#dismissNotices();
     const wasRefused = this.#hookReports.hasHalted;
     this.#hookReports.clear();
-    this.#storeEnd(halt, carried, lateMicros);
+    this.#storeEnd(halt, carried, toMicros(lateUsd));
     const record = this.#record;
     const limits = carried?.limits ?? gear.settings.task;
     const { result } = this.#accounting;

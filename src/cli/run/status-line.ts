@@ -1,7 +1,7 @@
 /** How far a run is, in one line: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
 
 import { secsMax } from '../../core/limits.ts';
-import { formatCents } from '../../core/quote.ts';
+import { formatCents, formatUsd } from '../../core/quote.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
 import { captureTask } from '../../guard/internal.ts';
@@ -9,10 +9,10 @@ import { formatCount } from '../../operator/format.ts';
 
 /** The counters of a task against its limits. */
 export function formatCounters(task: TaskSnapshot, limits: TaskSettings): string {
-  const { toolCalls, spendCents, tokens, durationMs } = task;
+  const { toolCalls, spendUsd, tokens, durationMs } = task;
   return [
     `calls ${toolCalls} of ${limits.maxToolCalls}`,
-    `${formatCents(spendCents)} of ${formatCents(limits.maxSpendCents)}`,
+    `${formatUsd(spendUsd)} of ${formatCents(limits.maxSpendCents)}`,
     ...(limits.maxTokens === undefined ? [] : [`tokens ${tokens} of ${limits.maxTokens}`]),
     formatClockTime(durationMs / 1000) +
       (limits.maxDurationSecs < secsMax ? ` of ${formatClockTime(limits.maxDurationSecs)}` : ''),

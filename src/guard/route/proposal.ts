@@ -1,7 +1,7 @@
 /** The action of a call: features of its arguments, never the arguments. */
 
 import type { Action } from '../../core/action.ts';
-import { microsPerCent } from '../../core/controls/budget/budget.ts';
+import { toMicros } from '../../core/builtin-prices.ts';
 import type { GuardOptions } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
@@ -32,7 +32,7 @@ export function makeAction(
         : target.isOpaque
           ? ++runtime.ids
           : fingerprint(target.name, args),
-    worstMicros: worst === undefined ? 0 : boundedCost(worst.cents) * microsPerCent,
+    worstMicros: worst === undefined ? 0 : toMicros(boundedCost(worst.usd)),
     worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
     patienceMs: site.patienceMs,
     task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.

@@ -27,7 +27,7 @@ const checks: Checks = {
   fallback: fn,
   classify: fn,
   // An upper bound that is not a number could not be reserved.
-  maxCost: (what, value) => typeof value === 'function' || options(what, value, { cents: amount, tokens: amount }),
+  maxCost: (what, value) => typeof value === 'function' || options(what, value, { usd: amount, tokens: amount }),
   usage: fn,
   async: choices(true, false),
 };

@@ -1,6 +1,7 @@
 /** What model calls cost: priced one by one, and never at zero because a price is unknown. */
 
 import type { Cost } from '../../core/action.ts';
+import { toMicros } from '../../core/builtin-prices.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
 import type { Usage } from '../../ports/prices.ts';
@@ -20,16 +21,16 @@ export function priceUsage(
   if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
   const price = prices.price(usage);
   // A price that is no number would switch the limit off for good: it is no price.
-  if (price !== undefined && price.micros >= 0) return { micros: price.micros, tokens };
+  if (price !== undefined && price.costUsd >= 0) return { micros: toMicros(price.costUsd), tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
-  const { basis, micros } = prices.dearest(usage);
+  const dearest = prices.dearest(usage);
   const model = boundedModelName(usage.model ?? 'an unnamed model');
   if (!told.has(model) && told.size < rememberedModelsMax) {
     told.add(model);
-    const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${basis})`;
+    const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${dearest.basis})`;
     appendEntry(runtime, { type: 'price-unknown', model, assumed }, place, atMs);
   }
-  return { micros: isFree ? 0 : micros, tokens };
+  return { micros: isFree ? 0 : toMicros(dearest.costUsd), tokens };
 }
 
 /** The name of a model, bounded. */

@@ -1,8 +1,9 @@
 /** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
 
 import { getOrCreate } from '../../core/bounded.ts';
+import { toUsd } from '../../core/builtin-prices.ts';
 import { cellKey } from '../../core/cell-key.ts';
-import { continueBudget, microsPerCent } from '../../core/controls/budget/budget.ts';
+import { continueBudget } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -203,7 +204,7 @@ export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): T
     session,
     ...(parent && { parent: parent.id }),
     toolCalls: budget.calls,
-    spendCents: budget.micros / microsPerCent,
+    spendUsd: toUsd(budget.micros),
     tokens: budget.tokens,
     durationMs: durationOf(deadline, atMs),
     idleMs: idleOf(deadline, atMs),

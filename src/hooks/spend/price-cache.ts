@@ -3,6 +3,7 @@
  * depend on the size of a request, so they are kept for each size by itself, as the book tells sizes apart.
  */
 
+import { toMicros, toUsd } from '../../core/builtin-prices.ts';
 import { hookPricesMax } from '../../core/limits.ts';
 import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
@@ -69,7 +70,7 @@ function computePrice([basis, input, output, cacheRead, cacheWrite]: ModelRates,
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   const fresh = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
   const micros = fresh * input + outputTokens * output + cacheReadTokens * cacheRead + cacheWriteTokens * cacheWrite;
-  return { micros: Math.ceil(micros - 1e-6), basis };
+  return { costUsd: toUsd(Math.ceil(micros - 1e-6)), basis };
 }
 
 /** The rates for requests of this size, from its largest: prices are whole, and small ones too small to divide by. */
@@ -78,8 +79,9 @@ function computeRates(price: (usage: Usage) => Price | undefined, usage: Usage):
   const request = { ...(usage.model !== undefined && { model: usage.model }), inputTokens: size, outputTokens: 0 };
   const base = price(request);
   if (base === undefined) return null;
-  const micros = (more: object) => price({ ...request, ...more })?.micros ?? base.micros;
-  const output = (micros({ outputTokens: million }) - base.micros) / million;
+  const baseMicros = toMicros(base.costUsd);
+  const micros = (more: object) => toMicros((price({ ...request, ...more }) ?? base).costUsd);
+  const output = (micros({ outputTokens: million }) - baseMicros) / million;
   const cached = [micros({ cacheReadTokens: size }) / size, micros({ cacheWriteTokens: size }) / size] as const;
-  return [base.basis, base.micros / size, output, ...cached];
+  return [base.basis, baseMicros / size, output, ...cached];
 }

@@ -107,7 +107,7 @@ test('usage replaces what was said before under its id, and a late line takes no
   assert.equal(task.snapshot().tokens, 84_000);
   account(usage('m2', 10, 10));
   assert.equal(task.snapshot().tokens, 84_020);
-  assert.equal(accounting.spent.micros, task.snapshot().spendCents * 10_000);
+  assert.equal(accounting.spent.costUsd, task.snapshot().spendUsd);
 });
 
 test('a total adds only what no call has told, and a call that is told after it adds nothing twice', () => {
@@ -124,10 +124,10 @@ test('a total adds only what no call has told, and a call that is told after it 
   });
   account(usage('m1', 100, 1), usage('m2', 100, 1), total(500));
   assert.equal(task.snapshot().tokens, 700);
-  const cents = task.snapshot().spendCents;
+  const usd = task.snapshot().spendUsd;
   account(total(500), usage('m1', 100, 200), usage('m2', 100, 300));
   assert.equal(task.snapshot().tokens, 700);
-  assert.ok(Math.abs(task.snapshot().spendCents - cents) < 0.001, 'nothing was paid twice');
+  assert.ok(Math.abs(task.snapshot().spendUsd - usd) < 0.00001, 'nothing was paid twice');
   account(usage('m3', 0, 50));
   assert.equal(task.snapshot().tokens, 750);
 });
@@ -325,7 +325,7 @@ test('what the command line says of the model prices a stream that names none', 
   );
   assert.equal(accounting.model, 'gpt-5.5');
   assert.equal(accounting.session, 't');
-  assert.ok(task.snapshot().spendCents > 100);
+  assert.ok(task.snapshot().spendUsd > 1);
 });
 
 test('claude-code: an interim answer is no end, and the last one is', () => {

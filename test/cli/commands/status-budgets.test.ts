@@ -52,7 +52,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const model = async () => ({ inputTokens: 1_000_000, outputTokens: 0 });
     const think = gear.guard('think', model, {
       kind: 'model',
-      maxCost: { cents: 400 },
+      maxCost: { usd: 4 },
       usage: (answer) => ({ model: 'claude-sonnet-4', ...answer }),
     });
     assert.equal(await order(), 'ordered');

@@ -107,7 +107,7 @@ for (const [name, make] of Object.entries(kinds)) {
     const gear = gearOf(await make(newPlace()), [{ scope: 'session', unit: 'spend_cents', limit: 50 }]);
     const think = gear.guard('model', async (_: number) => pause(50).then(() => 'thought'), {
       kind: 'model',
-      maxCost: { cents: 10 },
+      maxCost: { usd: 0.1 },
     });
     const answers = await gear.task({}, () => Promise.all(Array.from({ length: 9 }, (_, at) => think(at))));
     const thought = (answers.value ?? []).filter((answer) => answer === 'thought');

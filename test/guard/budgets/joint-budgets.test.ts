@@ -88,7 +88,7 @@ test('money is held at its worst while a call is out, and what it did not cost i
   const think = gear.guard('model', () => new Promise<number>((resolve) => (end = () => resolve(1))), {
     kind: 'model',
     async: true,
-    maxCost: { cents: 6 },
+    maxCost: { usd: 0.06 },
     usage: () => ({ inputTokens: 0, outputTokens: 0, costUsd: 0.02 }),
   });
   await gear.task({}, async () => {

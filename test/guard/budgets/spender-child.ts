@@ -44,7 +44,7 @@ async function spend({ where, budget, cents, ledger }: Spending): Promise<Spent>
   const policy = { budgets: [budget], loop: { enabled: false } };
   const gear = createSwitchgear({ store, policy, project: 'p', log: 'silent', env: {} });
   const tool = gear.guard('work', async (_: number) => work(), {
-    ...(cents && { maxCost: { cents: cents.worst } }),
+    ...(cents && { maxCost: { usd: cents.worst / 100 } }),
     ...(cents && { usage: () => ({ inputTokens: 0, outputTokens: 0, costUsd: cents.real / 100 }) }),
   });
   const file = ledger === undefined ? undefined : openSync(ledger, 'w');

@@ -189,7 +189,7 @@ test('rates that are kept give the price that the book gives, and a model in no 
     keeper.load(book, usage);
     assert.equal(keeper.has(usage), true);
     const again = createPriceCache(JSON.parse(JSON.stringify(keeper.rates)));
-    assert.equal(again.prices.price(usage)?.micros, book.price(usage)?.micros, JSON.stringify(usage));
+    assert.equal(again.prices.price(usage)?.costUsd, book.price(usage)?.costUsd, JSON.stringify(usage));
     if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
   }
 });
@@ -206,7 +206,10 @@ test('a conversation that grows is priced as the book prices each request, whate
       for (const inputTokens of [900, 130_000, 140_000, ...starts, ...[...starts].map((each) => each + 1), 900_000]) {
         const usage = { model: id, inputTokens, outputTokens: 1_000, cacheReadTokens: Math.floor(inputTokens / 2) };
         if (!keeper.has(usage)) keeper.load(book, usage);
-        const [kept, output] = [keeper.prices.price(usage)!.micros, book.price(usage)!.micros];
+        const [kept, output] = [keeper.prices, book].map((prices) => prices.price(usage)!.costUsd * 1_000_000) as [
+          number,
+          number,
+        ];
         assert.ok(Math.abs(kept - output) <= 2 + output / 100_000, `${id}, ${inputTokens}: ${kept} for ${output}`);
       }
     }
