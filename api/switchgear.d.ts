@@ -7,6 +7,7 @@ export interface Action {
     readonly task?: string;
     readonly fingerprint: number;
     readonly call?: number;
+    readonly features?: Readonly<Record<string, number>>;
     readonly chances?: number;
     readonly worstMicros: number;
     readonly worstTokens: number;
@@ -166,7 +167,7 @@ export interface Clock {
     after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
 }
 
-export type Code = (typeof codes)[number];
+export type Code = CodesOf<Declared>;
 
 export interface Control<S = unknown> {
     readonly name: string;
@@ -513,28 +514,7 @@ export interface RuleHit {
 
 export type Scope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
-export interface Settings {
-    readonly mode: 'enforce' | 'observe';
-    readonly circuitBreaker: BreakerSettings;
-    readonly sameErrorTools: readonly string[];
-    readonly tools: Readonly<Record<string, Partial<BreakerSettings>>>;
-    readonly agents: Readonly<Record<string, {
-        readonly circuitBreaker?: Partial<BreakerSettings>;
-        readonly task?: Partial<TaskSettings>;
-    }>>;
-    readonly task: TaskSettings;
-    readonly loop: LoopSettings;
-    readonly delegation: DelegationSettings;
-    readonly budgets: readonly JointBudget[];
-    readonly rules: readonly RuleText[];
-    readonly mappings?: Readonly<Record<string, StreamMapping>>;
-    readonly ruleSettings: RuleSettings;
-    readonly approval: ApprovalSettings;
-    readonly prices: PriceSettings;
-    readonly journal: JournalSettings;
-    readonly alerts: AlertSettings;
-    readonly abilities: AbilitySettings;
-}
+export type Settings = BaseSettings & DeclaredSections;
 
 export interface Snapshot {
     readonly atMs: number;

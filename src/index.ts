@@ -7,11 +7,12 @@ export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { CellOwner, Control, Gauge, Scope } from './core/control.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
+export type { Code } from './core/controls/registry.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
-export { allow, type Code, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
+export { allow, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';
 export type {
   AnyFunction,
   BreakerHandle,

@@ -10,7 +10,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readChain } from '../src/chains/index.ts';
-import { codes } from '../src/core/verdict.ts';
+import { codes } from '../src/core/controls/registry.ts';
 import { parsePolicy } from '../src/policy/index.ts';
 import { createProgramFolder, findPrograms, isOfFramework, pages, testPrograms } from './harness/doc-programs.ts';
 import { readPackage, readText, root } from './harness/source.ts';

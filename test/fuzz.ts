@@ -65,7 +65,7 @@ function createTestbeds(): readonly Testbed[] {
     const breaker = { state: initialBreaker(breakerSettings) };
     const limits = { ...settings.task, maxTokens: 1e9, maxToolCalls: 2_000 };
     // A task that has run too long is never found silent: every other one may run for ever.
-    const controls = createTaskControls(at % 2 === 0 ? limits : { ...limits, maxDurationSecs: 1e12 }, settings.loop);
+    const controls = createTaskControls(settings, at % 2 === 0 ? limits : { ...limits, maxDurationSecs: 1e12 });
     const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
     const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
     const ruled = rulesControl(rules, settings.ruleSettings);

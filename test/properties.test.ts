@@ -15,6 +15,7 @@ import {
   createTaskControls,
   initialTaskCells,
 } from '../src/core/controls/panel.ts';
+import { codes } from '../src/core/controls/registry.ts';
 import { rulesControl } from '../src/core/controls/rules/control.ts';
 import { matchCall } from '../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../src/core/controls/rules/rule.ts';
@@ -22,7 +23,7 @@ import { addRules, createRuleSet } from '../src/core/controls/rules/rule-set.ts'
 import { applyAll, type BoundControl, checkAll, decide, type Panel } from '../src/core/decide.ts';
 import type { ControlEvent } from '../src/core/event.ts';
 import type { BreakerSettings } from '../src/core/settings.ts';
-import { type Code, codes, type Verdict } from '../src/core/verdict.ts';
+import type { Code, Verdict } from '../src/core/verdict.ts';
 import { createSwitchgear, isRefused, type Refusal, refusalOf, type Task } from '../src/index.ts';
 import { checkPolicy } from '../src/policy/check/check-policy.ts';
 import { promisesSettled, simulatedClock } from '../src/testing/index.ts';
@@ -150,7 +151,7 @@ function rulesOf(lines: readonly string[], origin: Rule['origin']): readonly Rul
 /** Every control at once: the breaker, rules, a worker, a task and its parent. */
 function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operatorRules): Panel {
   const breaker = { ...defaultBreaker, failureThreshold: 3, recoveryTimeoutSecs: 10, ...more };
-  const controls = createTaskControls(limits, policy.loop);
+  const controls = createTaskControls(policy, limits);
   const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
   const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
   const ruled = rulesControl(rules, policy.ruleSettings);

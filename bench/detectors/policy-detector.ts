@@ -55,7 +55,7 @@ function wouldRefuse(gear: Switchgear, task: Task, { name, args }: Extract<RunEv
   const node = runtimeOf(gear).tasks.get(task.id);
   const { loop } = node!.controls;
   const action = { kind: 'tool', name, fingerprint: fingerprint(name, args) } as Action;
-  return loop?.judge(node!.cells.loop.state, { type: 'action-proposed', atMs: 0, action }, 'self').kind === 'deny';
+  return loop?.judge(node!.cells.loop!.state, { type: 'action-proposed', atMs: 0, action }, 'self').kind === 'deny';
 }
 
 export function makeObservation(run: Run, event: RunEvent, index: number): Parameters<Task['observe']>[0] {

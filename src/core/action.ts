@@ -21,6 +21,8 @@ export interface Action {
   readonly fingerprint: number;
   /** The fingerprint without volatile fields (request ids, times); absent if there are none. */
   readonly call?: number;
+  /** Numbers that controls declared as features of the arguments, by name: equal for equal values. */
+  readonly features?: Readonly<Record<string, number>>;
   /** Failures of the tool before its breaker opens, if more than the default. */
   readonly chances?: number;
   /** Upper bounds of the cost, reserved before the action runs. */

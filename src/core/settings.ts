@@ -1,5 +1,6 @@
 /** The effective settings of every control: plain, complete data, with the unit in each name. */
 
+import type { DeclaredSections } from './controls/registry.ts';
 import type { StreamMapping } from './event-mapping.ts';
 
 /** When the breaker of a failing tool opens, and when it lets probes through again. */
@@ -246,8 +247,11 @@ export interface AbilitySettings {
   readonly shell: boolean;
 }
 
-/** All settings of one gear. */
-export interface Settings {
+/** All settings of one gear. The sections of newer controls are typed by their declarations. */
+export type Settings = BaseSettings & DeclaredSections;
+
+/** The settings whose types are written out. */
+export interface BaseSettings {
   /** `observe` counts and reports, and refuses nothing. @default 'enforce' */
   readonly mode: 'enforce' | 'observe';
   /** The breaker settings of every tool, model and worker. */

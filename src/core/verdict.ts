@@ -1,29 +1,8 @@
 /** The verdict of a control on an action, ordered by strictness: allow < wait < ask < deny < halt. */
 
-/** The codes of refusals. Part of the API: never renamed, only added to. */
-export const codes = [
-  'circuit_open',
-  'concurrency_limit',
-  'tool_call_limit',
-  'token_spend_limit',
-  'token_limit',
-  'duration_limit',
-  'idle_timeout',
-  'output_loop',
-  'tool_loop',
-  'denial_limit',
-  'delegation_limit',
-  'rule_abort',
-  'rule_declined',
-  'rule_unanswered',
-  'rule_throttled',
-  'storm',
-  'task_paused',
-  'internal_error',
-] as const;
+import type { Code } from './controls/registry.ts';
 
-/** The code of a refusal. */
-export type Code = (typeof codes)[number];
+export type { Code };
 
 /** The numbers behind a verdict, e.g. `{ actual: 51, limit: 50 }`. */
 export type Counters = Readonly<Record<string, number | string>>;

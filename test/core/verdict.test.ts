@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allow, codes, haltOverLimit, stricter, type Verdict } from '../../src/core/verdict.ts';
+import { codes } from '../../src/core/controls/registry.ts';
+import { allow, haltOverLimit, stricter, type Verdict } from '../../src/core/verdict.ts';
 import { makeStop } from '../harness/control-story.ts';
 
 const ladder: readonly Verdict[] = [allow, makeStop('wait'), makeStop('ask'), makeStop('deny'), makeStop('halt')];

@@ -1,6 +1,6 @@
 /** A worker that the host runs itself: sent out when it starts, booked when it comes back. */
 
-import { readWorkerFailure, type WorkerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { readWorkerFailure, type WorkerFailure } from '../../core/controls/worker-failure.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';

@@ -1,8 +1,9 @@
 /** Delegation limits that live in a graph's own state: for supervisors that are nodes and send work to other nodes. */
 
+import { findCauseHint } from '../../core/controls/delegation/cause-hint.ts';
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
-import { findCauseHint, readWorkerFailure } from '../../core/controls/delegation/worker-failure.ts';
+import { readWorkerFailure } from '../../core/controls/worker-failure.ts';
 import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';

@@ -1,6 +1,7 @@
 /** A halt as it is told: one sentence, the counters, the evidence, the next step; and its card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
+import { codeDeclarations } from '../../core/controls/registry.ts';
 import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -10,11 +11,8 @@ type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly ho
 
 const mayHaveRunText = 'the call that was one too many may already have run';
 
-/** Halts by a call, which was seen when it had begun. */
-const callHaltCodes: ReadonlySet<string> = new Set(['tool_call_limit', 'tool_loop', 'rule_abort', 'denial_limit']);
-
 function lastCallMayHaveRun({ end, wasRefused }: HaltedAttempt): boolean {
-  return callHaltCodes.has(end.halt.code) && !wasRefused;
+  return codeDeclarations[end.halt.code].byCall === true && !wasRefused;
 }
 
 /** The card of the halt, with everything that can be done about a run; undefined where there is none. */

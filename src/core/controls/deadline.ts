@@ -1,7 +1,11 @@
 /** The deadline control: halts a task that takes too long or is silent. Both clocks stop while a person is asked. */
 
 import type { Control, Gauge } from '../control.ts';
-import type { TaskSettings } from '../settings.ts';
+import type { PanelDeclaration } from '../declare/control-declaration.ts';
+import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare/refusal-texts.ts';
+import { wholeNumber } from '../declare/setting.ts';
+import { taskSection } from '../declare/task-section.ts';
+import type { BaseSettings, TaskSettings } from '../settings.ts';
 import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
 
 /** The clocks of one task. */
@@ -87,3 +91,52 @@ export function idleOf(state: DeadlineState, atMs: number): number {
   const since = state.out > 0 ? Math.max(state.signAtMs, Math.min(atMs, state.outUntilMs)) : state.signAtMs;
   return Math.max(0, atMs - since);
 }
+
+export const deadlineDeclaration = {
+  name: 'deadline',
+  scope: 'chain',
+  summary: {
+    stops: 'a task that takes too long or goes silent',
+    byDefault: 'a task that runs for 30 minutes, or shows no activity for 5',
+    statePer: 'task',
+  },
+  section: {
+    ...taskSection,
+    fields: {
+      max_duration_secs: wholeNumber('Time a task may take.', 1800, { env: 'BB_CIRCUIT_BREAKER_DURATION_SECS' }),
+      max_idle_secs: wholeNumber('Time a task may be silent.', 300, { env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
+    },
+  },
+  codes: {
+    duration_limit: {
+      kind: 'halt',
+      means: 'the task took too long',
+      remedy: 'the same',
+      raises: 'maxDurationSecs',
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual >= task.maxDurationSecs; // Whole seconds: the excess may be less than one.
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const { actual, limit } = context;
+        return stoppedTexts(context, `running for ${actual} s of ${limit} s`, 'Stop now and report how far you got.');
+      },
+    },
+    idle_timeout: {
+      kind: 'halt',
+      means: 'the task was silent for too long',
+      remedy: 'find out what it waited for; report signs of life',
+      raises: 'maxIdleSecs',
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual >= task.maxIdleSecs;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const { actual, limit } = context;
+        const remediation = 'The task was ended because nothing was heard of it.';
+        return stoppedTexts(context, `silent for ${actual} s of ${limit} s`, remediation);
+      },
+    },
+  },
+  create(settings: BaseSettings): Control<DeadlineState> {
+    return deadline(settings.task);
+  },
+} as const satisfies PanelDeclaration;

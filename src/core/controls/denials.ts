@@ -4,6 +4,11 @@
  */
 
 import type { Control, Gauge } from '../control.ts';
+import type { PanelDeclaration } from '../declare/control-declaration.ts';
+import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare/refusal-texts.ts';
+import { wholeNumber } from '../declare/setting.ts';
+import { taskSection } from '../declare/task-section.ts';
+import type { BaseSettings } from '../settings.ts';
 import { allow, haltOverLimit } from '../verdict.ts';
 
 /** The refusals of one task. */
@@ -52,3 +57,33 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
     gauges: (state): readonly Gauge[] => [{ name: 'denials', actual: state.inARow, limit: settings.maxDenials }],
   };
 }
+
+export const denialsDeclaration = {
+  name: 'denials',
+  scope: 'task',
+  summary: {
+    stops: 'an agent that keeps asking for what it was refused',
+    byDefault: 'five refusals in a row',
+    statePer: 'task',
+  },
+  section: { ...taskSection, fields: { max_denials: wholeNumber('Refusals in a row that halt a task.', 5) } },
+  codes: {
+    denial_limit: {
+      kind: 'halt',
+      means: 'too many refusals in a row',
+      remedy: 'the agent keeps trying what is not allowed: change the plan or the policy',
+      raises: 'maxDenials',
+      byCall: true,
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual >= task.maxDenials;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'Stop. Tell the user what you were refused and why.';
+        return stoppedTexts(context, `refused calls in a row: ${context.reached}`, remediation);
+      },
+    },
+  },
+  create(settings: BaseSettings): Control<DenialsState> {
+    return denials(settings.task);
+  },
+} as const satisfies PanelDeclaration;

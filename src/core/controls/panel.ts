@@ -1,48 +1,49 @@
-/** Selects the controls that judge an action, from the settings alone, so that a replay uses the same panel. */
+/** Binds the controls that judge an action, from the settings alone, so that guard and replay use the same panel. */
 
 import type { Control } from '../control.ts';
 import type { BoundControl, Panel } from '../decide.ts';
-import type { BreakerSettings, DelegationSettings, LoopSettings, TaskSettings } from '../settings.ts';
+import type { FeatureDeclaration, PanelDeclaration } from '../declare/control-declaration.ts';
+import type { BreakerSettings, DelegationSettings, Settings, TaskSettings } from '../settings.ts';
 import { breaker } from './breaker/control.ts';
 import type { BreakerState } from './breaker/state.ts';
-import { type BudgetState, budget } from './budget/budget.ts';
-import { type DeadlineState, deadline } from './deadline.ts';
 import { delegation } from './delegation/delegation.ts';
-import { type DenialsState, denials } from './denials.ts';
-import { loop } from './loop/loop.ts';
-import { initialLoop, type LoopState } from './loop/state.ts';
+import { type PanelDeclared, panelDeclarations } from './registry.ts';
 
 /** The cell of one control's state. */
 export interface ControlCell<S = unknown> {
   state: S;
 }
 
-/** The states of a task, one cell per control. */
-export interface TaskCells {
-  readonly budget: ControlCell<BudgetState>;
-  readonly deadline: ControlCell<DeadlineState>;
-  readonly loop: ControlCell<LoopState>;
-  readonly denials: ControlCell<DenialsState>;
+/** A control whose state belongs to a task. */
+type TaskDeclared = Extract<PanelDeclared, { readonly scope: 'task' | 'chain' }>;
+
+type Created<D extends PanelDeclared> = ReturnType<D['create']>;
+type CellOf<D extends PanelDeclared> = ControlCell<Created<D> extends Control<infer S> | undefined ? S : never>;
+type AlwaysOn<D extends PanelDeclared> = undefined extends Created<D> ? never : D['name'];
+type MaybeOff<D extends PanelDeclared> = undefined extends Created<D> ? D['name'] : never;
+
+/** The states of a task, one cell per control. A control that is switched off has none. */
+export type TaskCells = {
+  readonly [D in TaskDeclared as AlwaysOn<D>]: CellOf<D>;
+} & {
+  readonly [D in TaskDeclared as MaybeOff<D>]?: CellOf<D>;
+} & {
   /** The states of custom controls, by name. */
   own: Record<string, ControlCell> | undefined;
-}
+};
 
-/** The controls of one set of limits, shared by all tasks with equal limits. */
-export interface TaskControls {
-  readonly budget: Control<BudgetState>;
-  readonly deadline: Control<DeadlineState>;
-  readonly loop: Control<LoopState> | undefined;
-  readonly denials: Control<DenialsState>;
-}
+/** The controls of one set of limits, by name, shared by all tasks with equal limits. */
+export type TaskControls = { readonly [D in TaskDeclared as D['name']]: Created<D> };
+
+const isOfTask = ({ scope }: PanelDeclaration) => scope === 'task' || scope === 'chain';
+const taskDeclarations = panelDeclarations.filter(isOfTask);
+const sharedDeclarations = panelDeclarations.filter((declaration) => !isOfTask(declaration));
 
 /** Creates the controls of one set of limits. */
-export function createTaskControls(limits: TaskSettings, loopSettings: LoopSettings): TaskControls {
-  return {
-    budget: budget(limits),
-    deadline: deadline(limits),
-    loop: loopSettings.enabled ? loop(loopSettings) : undefined,
-    denials: denials(limits),
-  };
+export function createTaskControls(settings: Settings, limits: TaskSettings): TaskControls {
+  const effective = { ...settings, task: limits };
+  const created = taskDeclarations.map(({ name, create }) => [name, create(effective)]);
+  return Object.fromEntries(created) as unknown as TaskControls;
 }
 
 /** The part of a task that the panel needs. */
@@ -55,43 +56,63 @@ export interface PanelTask {
 
 /** Creates the cells of a new task. */
 export function initialTaskCells(controls: TaskControls, atMs: number): TaskCells {
-  return {
-    budget: { state: controls.budget.initial(atMs) },
-    deadline: { state: controls.deadline.initial(atMs) },
-    loop: { state: initialLoop() },
-    denials: { state: controls.denials.initial(atMs) },
-    own: undefined,
-  };
+  const cells: Record<string, ControlCell | undefined> = {};
+  for (const [name, control] of activeControls(controls)) cells[name] = { state: control.initial(atMs) };
+  cells.own = undefined;
+  return cells as unknown as TaskCells;
 }
 
-/** Binds the controls of a task: its own, and the budgets and deadlines of all ancestors. */
-export function bindTaskControls(task: PanelTask): Panel {
-  const { controls, cells } = task;
-  const boundControls: BoundControl<never>[] = [];
-  addBound(boundControls, controls.budget, cells.budget);
-  addBound(boundControls, controls.deadline, cells.deadline);
-  if (controls.loop !== undefined) addBound(boundControls, controls.loop, cells.loop);
-  addBound(boundControls, controls.denials, cells.denials);
-  for (let above = task.parent; above !== undefined; above = above.parent) {
-    addBound(boundControls, above.controls.budget, above.cells.budget, above.id);
-    addBound(boundControls, above.controls.deadline, above.cells.deadline, above.id);
+/**
+ * Binds the controls of a task: its own, then `between` (joint budgets, custom controls), then those of all ancestors
+ * that count for a chain of tasks. A cell that a stored task lacks is created.
+ */
+export function bindTaskControls(task: PanelTask, between: readonly BoundControl[] = []): Panel {
+  const panel: BoundControl[] = [];
+  for (const [name, control] of activeControls(task.controls)) {
+    panel.push({ control, cell: ensureCell(task, name, control), cellOwner: 'self' });
   }
-  return boundControls as unknown as Panel;
+  panel.push(...between);
+  for (let above = task.parent; above !== undefined; above = above.parent) {
+    for (const [name, control] of activeControls(above.controls)) {
+      if (control.scope !== 'chain') continue;
+      const cell = ensureCell(above, name, control);
+      panel.push({ control, cell, cellOwner: 'ancestor', ancestorId: above.id });
+    }
+  }
+  return panel;
 }
 
-function addBound<S>(
-  boundControls: BoundControl<never>[],
-  control: Control<S>,
-  cell: ControlCell<S>,
-  ancestorId?: string,
-): void {
-  const cellOwner = ancestorId === undefined ? 'self' : 'ancestor';
-  boundControls.push({
-    control,
-    cell,
-    cellOwner,
-    ...(ancestorId === undefined ? {} : { ancestorId }),
-  } as unknown as BoundControl<never>);
+/** Binds the controls whose state belongs to a target, a session or the gear; `cellOf` finds the cell of a key. */
+export function bindSharedControls(
+  settings: Settings,
+  { target, session }: { readonly target: string; readonly session: string },
+  cellOf: (control: Control, key: readonly string[]) => ControlCell,
+): Panel {
+  return sharedDeclarations.flatMap(({ name, scope, create }) => {
+    const control: Control | undefined = create(settings);
+    if (control === undefined) return [];
+    const owner = scope === 'target' ? [target] : scope === 'session' ? [session] : [];
+    return [{ control, cell: cellOf(control, ['control', name, ...owner]), cellOwner: 'self' as const }];
+  });
+}
+
+/** The features of arguments that the controls in force need. */
+export function listFeatures(settings: Settings): readonly FeatureDeclaration[] {
+  return panelDeclarations.flatMap(({ feature, create }) => {
+    return feature !== undefined && create(settings) !== undefined ? [feature] : [];
+  });
+}
+
+/** The controls that are switched on, in the order of the registry. */
+function activeControls(controls: TaskControls): readonly (readonly [name: string, control: Control])[] {
+  const entries: readonly [string, Control | undefined][] = Object.entries(controls as object);
+  return entries.filter((entry): entry is [string, Control] => entry[1] !== undefined);
+}
+
+function ensureCell({ cells }: PanelTask, name: string, control: Control): ControlCell {
+  const byName = cells as unknown as Record<string, ControlCell | undefined>;
+  byName[name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
+  return byName[name];
 }
 
 /** Binds the breaker control to a cell. */

@@ -1,5 +1,7 @@
 /** Pauses a watcher that fires too often. Only a person resumes it. */
 
+import type { ControlDeclaration } from '../declare/control-declaration.ts';
+import type { RefusalContext, RefusalTexts } from '../declare/refusal-texts.ts';
 import { allow, type Verdict } from '../verdict.ts';
 
 /** The limit of a watcher. */
@@ -48,3 +50,26 @@ function stormVerdict(state: StormState, settings: StormSettings): Verdict {
   const counters = { actual: state.events + state.before, limit: settings.maxEvents, window_secs: settings.windowSecs };
   return { kind: 'deny', code: 'storm', control: 'storm', counters };
 }
+
+export const stormDeclaration = {
+  name: 'storm',
+  summary: {
+    stops: 'a watcher that fires without end',
+    byDefault: 'a file watcher that fires too many events',
+    statePer: 'watcher, outside the route',
+  },
+  codes: {
+    storm: {
+      kind: 'deny',
+      means: 'a watcher fired too many events and is paused',
+      remedy: 'find the cause, then call `watch.restart()`',
+      texts({ name, actual, limit, reached }: RefusalContext): RefusalTexts {
+        return {
+          message: `Watcher '${name}' paused: ${actual} events (limit ${limit})`,
+          remediation: 'It stays paused until someone restarts it by hand.',
+          explanation: `${name} paused: ${reached} events in its window; restart it by hand`,
+        };
+      },
+    },
+  },
+} as const satisfies ControlDeclaration;

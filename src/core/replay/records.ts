@@ -3,7 +3,7 @@
  */
 
 import { stopOverBudget } from '../controls/budget/joint-budget.ts';
-import { workerLimit } from '../controls/delegation/delegation.ts';
+import { codeDeclarations } from '../controls/registry.ts';
 import type { Entry } from '../event.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
 import type { Stop } from '../verdict.ts';
@@ -105,28 +105,5 @@ function isHaltRepeated({ code, counters }: Stop, limits: TaskSettings, settings
     );
     return matching.some(({ limit }) => actual > limit);
   }
-  switch (code) {
-    case 'tool_call_limit':
-      return actual > limits.maxToolCalls;
-    case 'token_spend_limit':
-      return actual > limits.maxSpendCents;
-    case 'token_limit':
-      return actual > (limits.maxTokens ?? Number.POSITIVE_INFINITY);
-    case 'duration_limit':
-      return actual >= limits.maxDurationSecs; // Whole seconds: the excess may be less than one.
-    case 'idle_timeout':
-      return actual >= limits.maxIdleSecs;
-    case 'denial_limit':
-      return actual >= limits.maxDenials;
-    case 'output_loop':
-      return actual >= settings.loop.windowSize;
-    case 'tool_loop':
-      return actual > settings.loop.refusedRepeats;
-    case 'delegation_limit':
-      return (
-        settings.delegation.onFailure === 'end' || actual >= workerLimit(settings.delegation, `${counters.worker}`)
-      );
-    default:
-      return undefined;
-  }
+  return codeDeclarations[code].isExceeded?.(actual, { ...settings, task: limits }, counters);
 }

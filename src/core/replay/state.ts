@@ -5,7 +5,7 @@ import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
 import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
-import { bindBreaker, bindDelegation, type ControlCell } from '../controls/panel.ts';
+import { bindBreaker, bindDelegation, bindSharedControls, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
 import { parseRuleText, type Rule } from '../controls/rules/rule.ts';
 import { createRuleSet } from '../controls/rules/rule-set.ts';
@@ -97,6 +97,11 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
         panel.push(bindBreaker(breakerSettings, ensureBreaker(key, breakerSettings)));
       }
       if (rules.length > 0) panel.push(bindCell(rulesControl(rules, settings.ruleSettings), 'rules'));
+      panel.push(
+        ...bindSharedControls(settings, { target: action.name, session: action.session }, (control, key) =>
+          ensureCell(key.join('\n'), control),
+        ),
+      );
       for (const control of ownControls) {
         if (control.scope === 'task' || control.scope === 'chain') continue;
         const target = control.scope === 'target' ? action.name : '';

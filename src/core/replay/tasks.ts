@@ -2,13 +2,7 @@
 
 import type { Control } from '../control.ts';
 import { continueBudget } from '../controls/budget/budget.ts';
-import {
-  bindTaskControls,
-  createTaskControls,
-  initialTaskCells,
-  type PanelTask,
-  type TaskControls,
-} from '../controls/panel.ts';
+import { bindTaskControls, createTaskControls, initialTaskCells, type PanelTask } from '../controls/panel.ts';
 import type { BoundControl, Panel } from '../decide.ts';
 import type { Entry } from '../event.ts';
 import type { Settings } from '../settings.ts';
@@ -46,8 +40,7 @@ export function createReplayTasks(
 ): ReplayTasks {
   const tasks = new Map<string, ReplayTask>();
 
-  function bindTask(task: ReplayTask, controls: TaskControls, budgets: readonly BoundControl[], atMs: number): Panel {
-    const boundControls = bindTaskControls(task);
+  function bindTask(task: ReplayTask, budgets: readonly BoundControl[], atMs: number): Panel {
     const customControls = (ownControls as readonly Control[])
       .filter(({ scope }) => scope === 'task' || scope === 'chain')
       .map((control) => {
@@ -55,8 +48,7 @@ export function createReplayTasks(
         task.cells.own[control.name] = { state: control.initial(atMs) };
         return { control, cell: task.cells.own[control.name], cellOwner: 'self' } as BoundControl;
       });
-    const split = controls.loop === undefined ? 3 : 4;
-    return [...boundControls.slice(0, split), ...budgets, ...customControls, ...boundControls.slice(split)];
+    return bindTaskControls(task, [...budgets, ...customControls]);
   }
 
   function latch(task: ReplayTask, stop: Stop, isOwnHalt: boolean): void {
@@ -69,7 +61,7 @@ export function createReplayTasks(
   return {
     start({ task: id = '', agent = '', session = '', atMs, limits, parent: parentId, retryOf }) {
       const parent = parentId === undefined ? undefined : tasks.get(parentId);
-      const controls = createTaskControls(limits, settings.loop);
+      const controls = createTaskControls(settings, limits);
       const cells = initialTaskCells(controls, atMs);
       const retried = retryOf === undefined ? undefined : tasks.get(retryOf);
       if (retried !== undefined) continueBudget(cells.budget.state, retried.cells.budget.state);
@@ -86,7 +78,7 @@ export function createReplayTasks(
         isInJournal: false,
         reported: new Set(),
       };
-      task.boundControls = bindTask(task, controls, bindBudgets(agent, session), atMs);
+      task.boundControls = bindTask(task, bindBudgets(agent, session), atMs);
       parent?.children.push(task);
       tasks.set(id, task);
     },

@@ -4,11 +4,7 @@ import { type Action, givenBack, type Outcome, success } from '../../core/action
 import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
-import {
-  readWorkerFailure,
-  readWorkerText,
-  type WorkerFailure,
-} from '../../core/controls/delegation/worker-failure.ts';
+import { readWorkerFailure, readWorkerText, type WorkerFailure } from '../../core/controls/worker-failure.ts';
 import { applyAll } from '../../core/decide.ts';
 import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';

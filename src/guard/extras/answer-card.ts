@@ -1,9 +1,8 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
 import type { Card, CardAction } from '../../core/card.ts';
+import { codeDeclarations } from '../../core/controls/registry.ts';
 import { raisesMax } from '../../core/limits.ts';
-import type { TaskSettings } from '../../core/settings.ts';
-import type { Code } from '../../core/verdict.ts';
 import type { TaskOptions } from '../api.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
@@ -15,16 +14,6 @@ export function answerCard(runtime: Runtime, card: string, answer: CardAction, b
   return updateCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
 }
 
-/** The limit that each refusal code reports. */
-const limitOf: { readonly [code in Code]?: keyof TaskSettings } = {
-  tool_call_limit: 'maxToolCalls',
-  token_spend_limit: 'maxSpendCents',
-  token_limit: 'maxTokens',
-  duration_limit: 'maxDurationSecs',
-  idle_timeout: 'maxIdleSecs',
-  denial_limit: 'maxDenials',
-};
-
 /**
  * Options that start a halted task again: the tripped limit doubled, its counters carried over.
  * Undefined if the task is not halted, or its limits were raised `raisesMax` times already.
@@ -35,7 +24,7 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
   const { agent, session } = node;
   const { code, counters } = node.haltStop;
   // A joint budget belongs to several tasks, so one task cannot raise it.
-  const limit = counters.scope === undefined ? limitOf[code] : undefined;
+  const limit = counters.scope === undefined ? codeDeclarations[code].raises : undefined;
   const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
   return { agent, session, parent: null, limits, retryOf: node.id } as TaskOptions;
 }

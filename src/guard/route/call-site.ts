@@ -4,7 +4,9 @@ import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
+import { bindSharedControls, listFeatures } from '../../core/controls/panel.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
+import type { FeatureDeclaration } from '../../core/declare/control-declaration.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { callSitesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
 import { resolveBreaker } from '../../core/resolve-settings.ts';
@@ -36,6 +38,8 @@ export interface CallSite {
   readonly sharedControlCount: number;
   readonly breaker: BreakerEntry | undefined;
   readonly budgetSet: BudgetSet | undefined;
+  /** What the controls in force need of the arguments. */
+  readonly features: readonly FeatureDeclaration[];
   readonly timeoutMs: number;
   readonly patienceMs: number;
   /** Where its entries belong. */
@@ -83,7 +87,11 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     ? undefined
     : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
-  const shared = [breaker, bindRules(runtime), ...(runtime.own?.beside(runtime, target, session) ?? [])];
+  const declared = bindSharedControls(settings, { target: name, session }, (control, key) =>
+    runtime.store.cell(cellKey(...key), () => control.initial(0)),
+  );
+  const custom = runtime.own?.beside(runtime, target, session) ?? [];
+  const shared = [breaker, bindRules(runtime), ...declared, ...custom];
   if (task !== undefined && isCounted(settings.delegation, target)) {
     const cell = workerCell(runtime, session, name);
     const counting = delegation(settings.delegation);
@@ -112,6 +120,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     sharedControlCount: boundControls.length,
     breaker,
     budgetSet,
+    features: listFeatures(settings),
     timeoutMs,
     patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
     place,

@@ -42,7 +42,9 @@ export function makeAction(
   if (task?.recentOutput !== undefined) recordCall(task, plain.id, target.name, args);
   const chances = task && site.breaker?.settings.failureThreshold;
   const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;
-  if (runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient) return plain;
+  const features = site.features.length > 0 ? readFeatures(site, args) : undefined;
+  if (features === undefined && runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient)
+    return plain;
   const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, site.agent, args) ?? [];
   return {
     ...plain,
@@ -50,7 +52,22 @@ export function makeAction(
     ...(turnId !== undefined && { turnId }),
     ...(call !== undefined && { call }),
     ...(isPatient && { chances }),
+    ...(features && { features }),
   };
+}
+
+/** The features that controls need of the arguments. */
+function readFeatures({ features, target }: CallSite, args: readonly unknown[]): Action['features'] {
+  const found: Record<string, number> = {};
+  for (const { name, read } of features) {
+    try {
+      const value = read(target.name, args);
+      if (value !== undefined) found[name] = fingerprint(name, value);
+    } catch {
+      found[name] = 1; // Arguments that cannot be read count as one value.
+    }
+  }
+  return found;
 }
 
 function boundedCost(value: number | undefined): number {

@@ -100,9 +100,10 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
 
 /** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
 export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void {
-  const counters = task.controls.loop?.hint?.(task.cells.loop.state)?.counters;
+  const { loop } = task.cells;
+  const counters = loop && task.controls.loop?.hint?.(loop.state)?.counters;
   if (counters === undefined) {
-    const { memory } = task.cells.loop.state;
+    const memory = loop?.state.memory ?? null;
     if (memory !== null && sumPoints(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
     task.loopHint = undefined; // It moved on before it was told.

@@ -86,7 +86,7 @@ export function compareCall(task: TaskState, id: string | number, mark: ResultMa
   if (call === undefined) return 0;
   call.answered = true;
   if (mark === undefined) return 0;
-  if (!call.recurs && !isKnownAnswer(task.cells.loop.state.memory, call.name, mark)) return 0;
+  if (!call.recurs && !isKnownAnswer(task.cells.loop?.state.memory ?? null, call.name, mark)) return 0;
   const words = callWords(call);
   if (words.length < wordsMin) return 0;
   const others = calls.slice(0, at).filter(({ name, answered }) => answered && name === call.name);

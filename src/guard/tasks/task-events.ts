@@ -52,5 +52,5 @@ export function recordPermitEvent(
 
 /** Whether the last turn of a task brought nothing new. */
 export function isStale(task: TaskState | undefined): boolean {
-  return (task?.cells.loop.state.memory?.turns.at(-1)?.points ?? 0) > 0;
+  return (task?.cells.loop?.state.memory?.turns.at(-1)?.points ?? 0) > 0;
 }

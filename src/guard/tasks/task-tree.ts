@@ -147,7 +147,7 @@ export function unknownTaskMessage(id: unknown): string {
 
 /** Tasks of equal limits share one set of controls. */
 export function taskControlsFor(runtime: Runtime, limits: TaskSettings): TaskControls {
-  const make = () => createTaskControls(limits, runtime.settings.loop);
+  const make = () => createTaskControls(runtime.settings, limits);
   return getOrCreate(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
 }
 

@@ -67,12 +67,8 @@ export function entryPlace(task: TaskState): EntryPlace {
 /** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
 export function boundControlsOf(runtime: Runtime, task: TaskState): readonly BoundControl[] {
   if (task.boundControls === undefined) {
-    const boundControls = bindTaskControls(task);
-    const more = [...(budgetSetOf(runtime, task)?.boundControls ?? []), ...(runtime.own?.ofTask(task) ?? [])];
-    const isOwn = ({ cellOwner }: BoundControl) => cellOwner === 'self';
-    task.boundControls = more.length
-      ? [...boundControls.filter(isOwn), ...more, ...boundControls.filter((bound) => !isOwn(bound))]
-      : boundControls;
+    const jointBudgets = budgetSetOf(runtime, task)?.boundControls ?? [];
+    task.boundControls = bindTaskControls(task, [...jointBudgets, ...(runtime.own?.ofTask(task) ?? [])]);
   }
   return task.boundControls;
 }

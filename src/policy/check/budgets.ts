@@ -1,10 +1,10 @@
 /** Checks written budgets: each has a scope, a unit, a limit, and optionally a window. */
 
+import { budgetFields } from '../../core/declare/general-sections.ts';
 import { budgetsMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { JointBudget } from '../../core/settings.ts';
-import { budgetFields } from '../table/settings.ts';
 import { checkSection, type DocumentEntry } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
 

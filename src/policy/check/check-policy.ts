@@ -1,11 +1,13 @@
 /** The policy checker: turns any document into complete settings, or throws every problem at once. */
 
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { sections, taskFields } from '../../core/controls/sections.ts';
+import { topFields } from '../../core/declare/general-sections.ts';
+import type { SectionFields } from '../../core/declare/setting.ts';
 import { findNearestName, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { emptyTable, plainCopy, type Table } from '../../core/plain-copy.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../../core/settings.ts';
 import { presets } from '../table/presets.ts';
-import type { SectionFields } from '../table/setting.ts';
-import { breakerFields, sections, taskFields, topFields } from '../table/settings.ts';
 import { readPolicyBudgets } from './budgets.ts';
 import { findConflicts } from './conflicts.ts';
 import { checkSection, type DocumentEntry, readDocumentEntries, topNames } from './document-section.ts';

@@ -1,11 +1,12 @@
 /** Checks one table of a document against the fields it may have. */
 
+import { sections } from '../../core/controls/sections.ts';
+import { topFields } from '../../core/declare/general-sections.ts';
+import type { SectionFields } from '../../core/declare/setting.ts';
 import { nameLengthMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable, reservedNames, type Table } from '../../core/plain-copy.ts';
-import type { SectionFields } from '../table/setting.ts';
-import { sections, topFields } from '../table/settings.ts';
 import { findField } from './environment-names.ts';
 import { addProblem, type Provenance, type Report } from './report.ts';
 import { textProblem, valueProblem } from './value.ts';

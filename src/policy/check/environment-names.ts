@@ -1,9 +1,10 @@
 /** The environment variables of settings, and how their values are parsed. */
 
+import { sections } from '../../core/controls/sections.ts';
+import { topFields } from '../../core/declare/general-sections.ts';
+import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { toCamelCase } from '../../core/names.ts';
 import type { Settings } from '../../core/settings.ts';
-import type { SectionFields, Setting } from '../table/setting.ts';
-import { sections, topFields } from '../table/settings.ts';
 import { valueProblem } from './value.ts';
 
 /** Finds the setting with this name or alias. */

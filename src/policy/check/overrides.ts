@@ -1,9 +1,10 @@
 /** Checks the settings of single tools and agents. */
 
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { taskFields } from '../../core/controls/sections.ts';
 import { toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, emptyTable, isTable, type Table } from '../../core/plain-copy.ts';
 import { presets } from '../table/presets.ts';
-import { breakerFields, taskFields } from '../table/settings.ts';
 import { checkSection, type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { readPresetName } from './preset.ts';
 import { addProblem, createPresetReport, type Report } from './report.ts';

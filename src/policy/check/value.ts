@@ -1,8 +1,8 @@
 /** Checks one value against its setting and describes the requirement. */
 
+import type { NumberSetting, Setting } from '../../core/declare/setting.ts';
 import { countMax, nameLengthMax } from '../../core/limits.ts';
 import { describeValue, isTable, reservedNames } from '../../core/plain-copy.ts';
-import type { NumberSetting, Setting } from '../table/setting.ts';
 
 /** Returns why a value is invalid for a setting, as the end of a sentence; undefined if the value is valid. */
 export function valueProblem(setting: Setting, value: unknown): string | undefined {
@@ -26,10 +26,10 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
 }
 
 function choiceSetting(choices: readonly string[]): Setting {
-  return { kind: 'choice', default: '', of: choices };
+  return { doc: '', kind: 'choice', default: '', of: choices };
 }
 
-const countSetting: NumberSetting = { kind: 'whole', default: undefined, min: 1, max: countMax };
+const countSetting: NumberSetting = { doc: '', kind: 'whole', default: undefined, min: 1, max: countMax };
 
 function numberProblem(setting: NumberSetting, value: unknown): string | undefined {
   if (value === 'none' && setting.optional) return undefined;

@@ -1,11 +1,12 @@
 /** Builds the JSON Schema of a policy document from the table of settings, for editors. Names are in snake case. */
 
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { sectionDeclarations, taskFields } from '../../core/controls/sections.ts';
+import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
+import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { presets } from '../table/presets.ts';
-import type { SectionFields, Setting } from '../table/setting.ts';
-import { breakerFields, budgetFields, sections, taskFields, topFields } from '../table/settings.ts';
-import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
 /** A JSON Schema as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -21,25 +22,23 @@ export function policySchema(): JsonSchema {
     ...objectSchema({
       $schema: { type: 'string' },
       preset: { description: 'A named set of settings to start from.', enum: Object.keys(presets) },
-      ...fieldSchemas(topFields, ''),
+      ...fieldSchemas(topFields),
       ...Object.fromEntries(
-        Object.entries(sections).map(([section, fields]) => [
+        Object.values(sectionDeclarations).map(({ name: section, doc, fields }) => [
           section,
-          { description: sectionDocs[section], ...objectSchema(fieldSchemas(fields, `${section}.`)) },
+          { description: doc, ...objectSchema(fieldSchemas(fields)) },
         ]),
       ),
       tools: {
         description: 'Settings of single tools, by name; `*` stands for any characters.',
-        ...mapSchema(
-          objectSchema({ preset: { enum: breakerPreset }, ...fieldSchemas(breakerFields, 'circuit_breaker.') }),
-        ),
+        ...mapSchema(objectSchema({ preset: { enum: breakerPreset }, ...fieldSchemas(breakerFields) })),
       },
       agents: {
         description: 'Settings of single agents, by name.',
         ...mapSchema(
           objectSchema({
-            circuit_breaker: objectSchema(fieldSchemas(breakerFields, 'circuit_breaker.')),
-            task: objectSchema(fieldSchemas(taskFields, 'task.')),
+            circuit_breaker: objectSchema(fieldSchemas(breakerFields)),
+            task: objectSchema(fieldSchemas(taskFields)),
           }),
         ),
       },
@@ -75,7 +74,7 @@ const budget: JsonSchema = {
     Object.fromEntries(
       Object.entries(budgetFields).map(([field, setting]) => [
         field,
-        { description: budgetDocs[field], ...valueSchema(setting) },
+        { description: setting.doc, ...valueSchema(setting) },
       ]),
     ),
   ),
@@ -100,13 +99,13 @@ function mapSchema(schema: JsonSchema): JsonSchema {
   return { type: 'object', propertyNames: name, additionalProperties: schema };
 }
 
-function fieldSchemas(fields: SectionFields, prefix: string): JsonSchema {
+function fieldSchemas(fields: SectionFields): JsonSchema {
   const properties: Record<string, unknown> = {};
   for (const [field, setting] of Object.entries(fields)) {
     const { default: initial } = setting;
     const schema = valueSchema(setting);
     properties[field] = {
-      description: settingDocs[prefix + field],
+      description: setting.doc,
       ...schema,
       ...(initial !== undefined && { default: initial }),
     };

@@ -1,22 +1,22 @@
 /** Builds the reference page of settings from the table; `switchgear policy reference` prints it. */
 
+import { sectionDeclarations } from '../../core/controls/sections.ts';
+import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
+import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { listVariables } from '../check/environment-names.ts';
 import { describeNumber } from '../check/value.ts';
 import { presets } from '../table/presets.ts';
-import type { SectionFields, Setting } from '../table/setting.ts';
-import { budgetFields, sections, topFields } from '../table/settings.ts';
-import { budgetDocs, sectionDocs, settingDocs } from './setting-docs.ts';
 
 /** Returns the page as Markdown. */
 export function settingsReference(): string {
   const parts = [
     opening,
     '## Outside any section',
-    renderSettingsTable(topFields, ''),
-    ...Object.entries(sections).flatMap(([name, fields]) => [
+    renderSettingsTable(topFields),
+    ...Object.values(sectionDeclarations).flatMap(({ name, doc, fields }) => [
       `## \`${name}\``,
-      `${sectionDocs[name]}`,
-      renderSettingsTable(fields, `${name}.`),
+      doc,
+      renderSettingsTable(fields),
     ]),
     overrides,
     '## `budgets`',
@@ -100,17 +100,12 @@ if the setting allows one: no exponent, no hex. Switches are \`true\` or \`false
 and leaves the value of the policy in force. The environment cannot switch a protection off (\`off\`, \`none\`,
 \`loop.enabled\`); only a policy can. If two variables name one setting, the \`SWITCHGEAR_\` one wins.`;
 
-function renderSettingsTable(fields: SectionFields, prefix: string): string {
+function renderSettingsTable(fields: SectionFields): string {
   const rows = Object.entries(fields).map(([name, setting]) => {
     const aliases = setting.aliases?.length
       ? ` Aliases: ${setting.aliases.map((alias) => `\`${alias}\``).join(', ')}.`
       : '';
-    return [
-      `\`${name}\``,
-      describeSetting(setting),
-      describeDefault(name, setting),
-      `${settingDocs[prefix + name]}${aliases}`,
-    ];
+    return [`\`${name}\``, describeSetting(setting), describeDefault(name, setting), `${setting.doc}${aliases}`];
   });
   return renderMarkdownTable(['setting', 'value', 'default', 'meaning'], rows);
 }
@@ -120,7 +115,7 @@ function budgetTable(): string {
     `\`${name}\``,
     describeSetting(setting),
     setting.default === undefined ? 'none' : 'required',
-    `${budgetDocs[name]}`,
+    setting.doc,
   ]);
   return renderMarkdownTable(['field', 'value', 'default', 'meaning'], rows);
 }

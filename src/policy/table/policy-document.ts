@@ -1,10 +1,22 @@
 /** The type of a policy document, derived from the settings and their table: an unknown key does not compile. */
 
+import type { Snake } from '../../core/declare/setting.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
 import type { BreakerSettings, JointBudget, RuleText, Settings, TaskSettings } from '../../core/settings.ts';
 import type { PresetName } from './presets.ts';
-import type { Snake } from './setting.ts';
-import type { breakerAliases } from './settings.ts';
+
+/** Shorter names of breaker settings that documents may use, in snake and camel case, with the setting they mean. */
+export const breakerAliases = {
+  monitor_window: 'monitorWindowSecs',
+  monitorWindow: 'monitorWindowSecs',
+  recovery_timeout: 'recoveryTimeoutSecs',
+  recoveryTimeout: 'recoveryTimeoutSecs',
+  reset_timeout_seconds: 'recoveryTimeoutSecs',
+  resetTimeoutSeconds: 'recoveryTimeoutSecs',
+  timeout: 'timeoutSecs',
+  health_check_interval: 'healthCheckIntervalSecs',
+  healthCheckInterval: 'healthCheckIntervalSecs',
+} as const satisfies Readonly<Record<string, keyof BreakerSettings>>;
 
 /** A value as a document writes it; a setting that may be absent may also be "none". */
 type Written<T, K extends keyof T> = Exclude<T[K], undefined> | (undefined extends T[K] ? 'none' : never) | undefined;
@@ -35,9 +47,9 @@ export interface AgentDocument {
 }
 
 /** The sections with nothing but fields. */
-type PlainSections = Pick<
+type PlainSections = Omit<
   Settings,
-  'task' | 'loop' | 'delegation' | 'ruleSettings' | 'approval' | 'prices' | 'journal' | 'alerts' | 'abilities'
+  'mode' | 'sameErrorTools' | 'circuitBreaker' | 'tools' | 'agents' | 'budgets' | 'rules' | 'mappings'
 >;
 
 /** A policy as it is written in a file or in code: every part is optional, names are in camel or in snake case. */

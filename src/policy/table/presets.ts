@@ -1,7 +1,7 @@
 /** Named sets of settings: the values of each seed document, and of the services that agents call most. */
 
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
 import type { Table } from '../../core/plain-copy.ts';
-import { breakerFields } from './settings.ts';
 
 const cuedeck = {
   failure_threshold: 5,

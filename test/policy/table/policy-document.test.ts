@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sections } from '../../../src/core/controls/sections.ts';
 import { createSwitchgear, type PolicyDocument } from '../../../src/index.ts';
 import { checkPolicy } from '../../../src/policy/index.ts';
-import { breakerAliases, sections } from '../../../src/policy/table/settings.ts';
+import { breakerAliases } from '../../../src/policy/table/policy-document.ts';
 
 const quiet = { log: 'silent', env: {} } as const;
 

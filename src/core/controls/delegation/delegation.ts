@@ -5,7 +5,7 @@ import type { Control } from '../../control.ts';
 import { nameLengthMax, reasonLengthMax, timerMaxMs, workersMax } from '../../limits.ts';
 import type { DelegationSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop } from '../../verdict.ts';
-import { findCauseHint } from './worker-failure.ts';
+import { findCauseHint } from './cause-hint.ts';
 
 /** The failures of one worker in one session. */
 export interface DelegationState {

@@ -1,10 +1,10 @@
 /** Reads whether a worker's result is a failure: by its status first, by its text last. */
 
-import { isDenial, peek } from '../../classify.ts';
-import { reasonLengthMax, textLengthMax } from '../../limits.ts';
-import { jaccard, tokenize } from '../../similarity.ts';
-import { codes } from '../../verdict.ts';
-import { isOwnMessage, toOneLine } from './messages.ts';
+import { isDenial, peek } from '../classify.ts';
+import { reasonLengthMax, textLengthMax } from '../limits.ts';
+import { jaccard, tokenize } from '../similarity.ts';
+import { isOwnMessage, toOneLine } from './delegation/messages.ts';
+import { codes } from './registry.ts';
 
 /** How a worker's result is read. */
 export interface WorkerFailureOptions {
@@ -56,21 +56,6 @@ export function readWorkerFailure(result: unknown, options: WorkerFailureOptions
     return makeFailure('unreadable result');
   }
 }
-
-/** The probable cause if all failures concern connections, e.g. "Database may be down."; undefined otherwise. */
-export function findCauseHint(reasons: readonly string[]): string | undefined {
-  if (reasons.length === 0 || !reasons.every((reason) => unreachable.test(reason))) return undefined;
-  const suspect = suspects.find(([pattern]) => reasons.some((reason) => pattern.test(reason)));
-  return `${suspect?.[1] ?? 'Service'} may be down.`;
-}
-
-const unreachable =
-  /time(?:d[ _-]?)?[ _-]?out|\bconnect(?:ion)?\b|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|unreachable|socket hang up/i;
-const suspects: readonly (readonly [RegExp, string])[] = [
-  [/database|neo4j|postgres|mysql|mariadb|sqlite|mongo|redis|\b(?:sql|db)\b/i, 'Database'],
-  [/\bmcp\b/i, 'MCP server'],
-  [/network|\bdns\b|ENOTFOUND|EAI_AGAIN|unreachable/i, 'Network'],
-];
 
 function makeFailure(reason: string): WorkerFailure {
   return { failed: true, reason: toOneLine(reason, reasonLengthMax) };

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { blockReason, shortMessage, userMessage } from '../../../../src/core/controls/delegation/messages.ts';
-import {
-  findCauseHint,
-  readWorkerFailure,
-  type WorkerFailureOptions,
-} from '../../../../src/core/controls/delegation/worker-failure.ts';
-import { reasonLengthMax } from '../../../../src/core/limits.ts';
+import { findCauseHint } from '../../../src/core/controls/delegation/cause-hint.ts';
+import { blockReason, shortMessage, userMessage } from '../../../src/core/controls/delegation/messages.ts';
+import { readWorkerFailure, type WorkerFailureOptions } from '../../../src/core/controls/worker-failure.ts';
+import { reasonLengthMax } from '../../../src/core/limits.ts';
 
 const read = (result: unknown, reading: Partial<WorkerFailureOptions> = {}) =>
   readWorkerFailure(result, { phrases: true, ...reading });

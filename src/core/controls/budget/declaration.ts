@@ -1,0 +1,80 @@
+/** The budget, declared. */
+
+import type { Control } from '../../control.ts';
+import type { PanelDeclaration } from '../../declare/control-declaration.ts';
+import { overBudgetTexts, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';
+import { wholeNumber } from '../../declare/setting.ts';
+import { taskSection } from '../../declare/task-section.ts';
+import { formatCents } from '../../quote.ts';
+import type { BaseSettings } from '../../settings.ts';
+import { type BudgetState, budget } from './budget.ts';
+
+export const budgetDeclaration = {
+  name: 'budget',
+  scope: 'chain',
+  summary: {
+    stops: 'a task that makes too many calls or spends too much',
+    byDefault: 'a task beyond 50 tool calls or $50 of model use',
+    statePer: 'task, money also every ancestor; joint budgets of a policy: session, agent, project or store',
+  },
+  section: {
+    ...taskSection,
+    fields: {
+      max_tool_calls: wholeNumber('Tool calls of a task; one more halts the task.', 50, {
+        env: 'BB_CIRCUIT_BREAKER_TOOL_CAP',
+      }),
+      max_spend_cents: wholeNumber('Money a task may spend on models, in cents.', 5000, {
+        env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS',
+      }),
+      max_tokens: wholeNumber('Tokens a task may use.', undefined, { max: Number.MAX_SAFE_INTEGER }),
+    },
+  },
+  codes: {
+    tool_call_limit: {
+      kind: 'halt',
+      means: 'too many calls in the task',
+      remedy: 'narrow the work, or retry with raised limits',
+      actions: ['narrow_scope'],
+      raises: 'maxToolCalls',
+      byCall: true,
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual > task.maxToolCalls;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        return overBudgetTexts(context, `tool calls: ${context.reached}`, 'Call no more tools.');
+      },
+    },
+    token_spend_limit: {
+      kind: 'halt',
+      means: 'the task\'s money is used up, or a price is unknown and `on_unknown_price = "halt"`',
+      remedy: 'the same',
+      raises: 'maxSpendCents',
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual > task.maxSpendCents;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const { actual, limit } = context;
+        return overBudgetTexts(context, `spend: ${dollars(actual)} of ${dollars(limit)}`, 'Make no more calls.');
+      },
+    },
+    token_limit: {
+      kind: 'halt',
+      means: "the task's tokens are used up",
+      remedy: 'the same',
+      raises: 'maxTokens',
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual > (task.maxTokens ?? Number.POSITIVE_INFINITY);
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        return overBudgetTexts(context, `tokens: ${context.reached}`, 'Make no more calls.');
+      },
+    },
+  },
+  create(settings: BaseSettings): Control<BudgetState> {
+    return budget(settings.task);
+  },
+} as const satisfies PanelDeclaration;
+
+function dollars(cents: number | string): string {
+  return typeof cents === 'number' ? formatCents(cents) : cents;
+}

@@ -1,0 +1,114 @@
+/** The loop control, declared. */
+
+import type { Control } from '../../control.ts';
+import type { PanelDeclaration } from '../../declare/control-declaration.ts';
+import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../../declare/refusal-texts.ts';
+import { type FieldsOf, flag, map, secs, share, wholeNumber } from '../../declare/setting.ts';
+import { loopWindowMax, pastCallsMax, pointsMax, refusedCallsMax, tokensMax, turnsMax } from '../../limits.ts';
+import type { BaseSettings, LoopSettings } from '../../settings.ts';
+import { loop } from './loop.ts';
+import { describeRepeat, moveOnAdvice } from './messages.ts';
+import type { LoopState } from './state.ts';
+
+/** The habits of tools that are meant to be repeated. */
+const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
+
+const loopFields = {
+  enabled: flag('Whether the loop control looks for repetition.', true),
+  similarity_jaccard_threshold: share('Similarity from which two outputs are alike.', 0.95, {
+    env: 'BB_CIRCUIT_BREAKER_JACCARD',
+  }),
+  window_size: wholeNumber('Outputs in a row that must be alike.', 3, { min: 2, max: loopWindowMax }),
+  token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, { max: tokensMax }),
+  row_across_calls: flag('Whether a row of alike outputs continues across calls that brought nothing new.', true),
+  refused_repeats: wholeNumber('Times that an unchanged call is refused; the next repeat halts the task.', 2, {
+    max: refusedCallsMax,
+  }),
+  turns: wholeNumber('Model turns whose points are added up.', 11, { min: 2, max: turnsMax }),
+  note_points: wholeNumber('Points at which the model is told that it repeats itself.', 12, { max: pointsMax }),
+  refuse_points: wholeNumber('Points from which a repeated call is refused.', 18, { max: pointsMax }),
+  halt_points: wholeNumber('Points at which the task halts.', 24, { max: pointsMax }),
+  failed_repeats: wholeNumber('Failures of a tool before a loop of failures counts.', 5, { max: pastCallsMax }),
+  near_threshold: share('Similarity from which two texts, or two calls, are nearly the same.', 0.76),
+  words_alone: flag('Whether nearly the same text counts as a repeat even if the call differs.', false),
+  repeat_points: wholeNumber('Points of a turn that makes the same call again at once and gets the same result.', 3, {
+    max: pointsMax,
+  }),
+  cycle_points: wholeNumber(
+    'Points of a turn that makes the same call again after others and gets the same result.',
+    2,
+    { max: pointsMax },
+  ),
+  error_points: wholeNumber('Points of a turn that gets the same error of a tool again.', 4, { max: pointsMax }),
+  other_error_points: wholeNumber('Points of a turn that gets another error.', 2, { max: pointsMax }),
+  same_answer_points: wholeNumber('Points of a turn that gets the same answer to nearly the same call.', 7, {
+    max: pointsMax,
+  }),
+  near_call_points: wholeNumber('Points of a turn with nearly the same text and call, and another answer.', 4, {
+    max: pointsMax,
+  }),
+  near_error_points: wholeNumber('Points of a turn with nearly the same text and call, and another error.', 6, {
+    max: pointsMax,
+  }),
+  words_points: wholeNumber('Points of a turn that repeats a text and makes no call.', 8, { max: pointsMax }),
+  poll_secs: secs('Time after which a polling tool may be called again unchanged.', 5),
+  tools: map(
+    'Tools that are meant to be repeated: `poll`, `wait`, `page`, `move`, or `off`. A name may contain `*`.',
+    'names',
+    habitNames,
+  ),
+} as const satisfies FieldsOf<LoopSettings>;
+
+export const loopDeclaration = {
+  name: 'loop',
+  scope: 'task',
+  summary: {
+    stops: 'an agent that repeats itself',
+    byDefault: 'turns that repeat a call, answer, error or text; a refused call that is made again unchanged',
+    statePer: 'task',
+  },
+  section: {
+    name: 'loop',
+    doc: 'When an agent that repeats itself is warned, refused and halted.',
+    fields: loopFields,
+  },
+  codes: {
+    output_loop: {
+      kind: 'halt',
+      means: 'the last texts are nearly the same',
+      remedy: 'give the agent a new prompt or another plan',
+      isExceeded(actual: number, settings: BaseSettings): boolean {
+        return actual >= settings.loop.windowSize;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const { actual, counters } = context;
+        return stoppedTexts(
+          context,
+          `the last ${actual} outputs are alike (similarity ${counters.similarity}, threshold ${counters.threshold})`,
+          'You are repeating yourself. Stop, and ask the user how to go on.',
+        );
+      },
+    },
+    tool_loop: {
+      kind: 'deny, halt',
+      means: 'a call, answer or error repeats, or a refused call came back unchanged',
+      remedy: 'try another way; see [loops](../guides/loops.md)',
+      byCall: true,
+      isExceeded(actual: number, settings: BaseSettings): boolean {
+        return actual > settings.loop.refusedRepeats;
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        const { name, actual, limit, counters } = context;
+        if (counters.evidence !== undefined) return stoppedTexts(context, describeRepeat(counters), moveOnAdvice);
+        return stoppedTexts(
+          context,
+          `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit})`,
+          'Do not repeat the call. Report what is blocked and ask the user how to go on.',
+        );
+      },
+    },
+  },
+  create(settings: BaseSettings): Control<LoopState> | undefined {
+    return settings.loop.enabled ? loop(settings.loop) : undefined;
+  },
+} as const satisfies PanelDeclaration;

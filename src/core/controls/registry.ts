@@ -1,0 +1,83 @@
+/** Every control, in one list. A new control is one file and one line here: see docs/guides/add-a-control.md. */
+
+import type {
+  CodeDeclaration,
+  ControlDeclaration,
+  PanelDeclaration,
+  SectionDeclaration,
+} from '../declare/control-declaration.ts';
+import type { Camel, SettingsOf } from '../declare/setting.ts';
+import { breakerDeclaration } from './breaker/declaration.ts';
+import { budgetDeclaration } from './budget/declaration.ts';
+import { deadlineDeclaration } from './deadline.ts';
+import { delegationDeclaration } from './delegation/declaration.ts';
+import { denialsDeclaration } from './denials.ts';
+import { guardCodes, operatorCodes } from './engine-codes.ts';
+import { loopDeclaration } from './loop/declaration.ts';
+import { rulesDeclaration } from './rules/declaration.ts';
+import { stormDeclaration } from './storm.ts';
+
+/** In the order of the published list of codes: new controls come last. The first of equal verdicts is named. */
+const registry = [
+  breakerDeclaration,
+  budgetDeclaration,
+  deadlineDeclaration,
+  loopDeclaration,
+  denialsDeclaration,
+  delegationDeclaration,
+  rulesDeclaration,
+  stormDeclaration,
+  operatorCodes,
+  guardCodes,
+] as const;
+
+type Declared = (typeof registry)[number];
+
+/** Declarations that have codes alone (operator, engine) are no controls. */
+const isControl = (declared: Declared) => 'summary' in declared;
+
+/** Every control, for tables and pages. */
+export const controlDeclarations: readonly ControlDeclaration[] = registry.filter(isControl);
+
+/** The controls that the panel binds by their scope. The engine binds the others: breaker, delegation, rules. */
+export const panelDeclarations: readonly PanelDeclaration[] = registry.filter((declared) => 'create' in declared);
+
+/** The declared type of every control that the panel binds. */
+export type PanelDeclared = Extract<Declared, { readonly create: unknown }>;
+
+type CodesOf<D> = D extends { readonly codes: infer C } ? keyof C & string : never;
+
+/** The code of a refusal. */
+export type Code = CodesOf<Declared>;
+
+/** The declaration of a code, with the control that makes it. */
+export interface DeclaredCode extends CodeDeclaration {
+  readonly control: string;
+}
+
+/** Every code with its declaration. */
+export const codeDeclarations = Object.fromEntries(
+  registry.flatMap(({ name, codes: declared }) =>
+    Object.entries<CodeDeclaration>(declared).map(([code, declaration]) => [code, { ...declaration, control: name }]),
+  ),
+) as Readonly<Record<Code, DeclaredCode>>;
+
+/** The codes of refusals. Part of the API: never renamed, only added to. */
+export const codes = Object.keys(codeDeclarations) as readonly Code[];
+
+/** The sections of the controls; a name may come several times, with other fields. */
+export const controlSections: readonly SectionDeclaration[] = controlDeclarations.flatMap(
+  ({ section }) => section ?? [],
+);
+
+/** The sections whose types are written out in `Settings`. */
+type WrittenSection = 'circuit_breaker' | 'task' | 'loop' | 'delegation' | 'rule_settings';
+
+type SectionOf<D> = D extends { readonly section: infer S extends SectionDeclaration } ? S : never;
+
+/** The settings of all other controls, typed by their fields. */
+export type DeclaredSections = {
+  readonly [S in SectionOf<Declared> as S['name'] extends WrittenSection ? never : Camel<S['name']>]: SettingsOf<
+    S['fields']
+  >;
+};

@@ -1,0 +1,87 @@
+/** The written rules, declared. The engine binds them: a gear without a policy does not load them. */
+
+import type { ControlDeclaration } from '../../declare/control-declaration.ts';
+import {
+  nextTry,
+  type RefusalContext,
+  type RefusalTexts,
+  ruleTexts,
+  stoppedTexts,
+} from '../../declare/refusal-texts.ts';
+import { choice, type FieldsOf, secs, texts } from '../../declare/setting.ts';
+import type { RuleSettings } from '../../settings.ts';
+
+const ruleFields = {
+  on_missing: choice(
+    'What a threshold rule does when its key is missing: fire, or wait until a step could have written the key.',
+    'fire',
+    'pending',
+  ),
+  lookup: texts('Where rules look for a key, in this order.', ['outputs'], ['outputs', 'args', 'params']),
+  throttle: choice(
+    'Whether a throttled action is refused with a retry time (`skip`) or delayed (`delay`).',
+    'skip',
+    'delay',
+  ),
+  max_delay_secs: secs('The longest delay of a throttled action.', 10),
+  min_interval_secs: secs('Interval between actions throttled by a rule without a frequency.', 60),
+} as const satisfies FieldsOf<RuleSettings>;
+
+export const rulesDeclaration = {
+  name: 'rules',
+  summary: {
+    stops: 'a step that a written rule forbids, wants confirmed, or slows down',
+    byDefault: 'the calls that your rules name: `amount>500` needs an approval, `ability:shell.*` is forbidden',
+    statePer: 'gear',
+  },
+  section: {
+    name: 'rule_settings',
+    doc: 'How written rules read values and throttle actions.',
+    fields: ruleFields,
+  },
+  codes: {
+    rule_abort: {
+      kind: 'halt',
+      means: 'a rule forbids it, or somebody halted the task by hand',
+      remedy: 'nothing: it is forbidden',
+      byCall: true,
+      texts(context: RefusalContext): RefusalTexts {
+        const { name, reason } = context;
+        return stoppedTexts(
+          context,
+          reason ?? `a rule forbids '${name}'`,
+          'This is forbidden by a rule. Do not try to get around it.',
+        );
+      },
+    },
+    rule_declined: {
+      kind: 'deny',
+      means: 'a person declined',
+      remedy: 'ask what they want instead',
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'Do not call it again. Ask the user what they want instead.';
+        return ruleTexts(context, `'${context.name}' was not approved`, remediation);
+      },
+    },
+    rule_unanswered: {
+      kind: 'deny',
+      means: 'there is no approver, or nobody answered in time',
+      remedy: 'ask the user',
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'Approval is needed and nobody answered. Ask the user.';
+        return ruleTexts(context, `nobody approved '${context.name}'`, remediation);
+      },
+    },
+    rule_throttled: {
+      kind: 'deny',
+      means: 'too often',
+      remedy: 'try again at `retryAtMs`',
+      texts(context: RefusalContext): RefusalTexts {
+        const { name, counters, reached } = context;
+        // Only a count has an actual value; the reason covers other rules.
+        const count = counters.actual === undefined ? '' : ` (${reached})`;
+        return ruleTexts(context, `'${name}' is limited${count}`, `Try again ${nextTry(context)}.`);
+      },
+    },
+  },
+} as const satisfies ControlDeclaration;

@@ -1,0 +1,106 @@
+/** The settings that belong to no control: mode, approval, prices, journal, alerts, abilities, joint budgets. */
+
+import { budgetLimitMax, budgetWindowMaxSecs } from '../limits.ts';
+import type {
+  AbilitySettings,
+  AlertSettings,
+  ApprovalSettings,
+  JointBudget,
+  JournalSettings,
+  PriceSettings,
+  Settings,
+} from '../settings.ts';
+import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from './setting.ts';
+
+/** Settings outside any section. The tools are the shells of known agents, and tools whose failures are data. */
+export const topFields = {
+  mode: choice('`observe` counts and reports, and refuses nothing.', 'enforce', 'observe'),
+  same_error_tools: texts(
+    'Tools whose failures are data (shells, SQL, tests): only the same error in a row counts. `*` = any characters.',
+    [
+      'Bash',
+      'bash',
+      'PowerShell',
+      'shell',
+      'shell.execute',
+      'local_shell',
+      'exec_command',
+      'run_shell_command',
+      'run_command',
+      'execute_command',
+      'terminal',
+      '*_sql',
+      'sql_*',
+      'python',
+      'run_python',
+      'run_code',
+      'execute_code',
+      'code_interpreter',
+      'run_test*',
+      '*browser_*',
+    ],
+  ),
+} as const satisfies FieldsOf<Pick<Settings, 'mode' | 'sameErrorTools'>>;
+
+/** The fields of a joint budget. All but the window are required. */
+export const budgetFields = {
+  scope: choice(
+    'The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store.',
+    'session',
+    'agent',
+    'project',
+    'global',
+  ),
+  unit: choice('The unit: admitted tool calls, tokens, or money in cents.', 'calls', 'tokens', 'spend_cents'),
+  limit: wholeNumber('The limit, in the unit.', 1, { max: budgetLimitMax }),
+  window_secs: secs('The length of a rolling window; without one the limit is for the life of the scope.', undefined, {
+    max: budgetWindowMaxSecs,
+  }),
+} as const satisfies FieldsOf<JointBudget>;
+
+const approval = {
+  timeout_secs: secs('Time a person has to answer; without an answer the action is refused.', 120),
+} as const satisfies FieldsOf<ApprovalSettings>;
+
+const prices = {
+  on_unknown_price: choice(
+    'Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.',
+    'assume_dearest',
+    'halt',
+    'token_cap_only',
+  ),
+} as const satisfies FieldsOf<PriceSettings>;
+
+const journal = {
+  level: choice('`refusals` writes refusals and changes only; `all` writes every decision.', 'refusals', 'all'),
+  content: choice(
+    'How much of the arguments is kept: nothing, 200 characters without secrets, or up to 4,096 as they are.',
+    'none',
+    'redacted',
+    'full',
+  ),
+} as const satisfies FieldsOf<JournalSettings>;
+
+const alerts = {
+  trips_per_hour: wholeNumber('More trips than this in an hour raise an alert.', 5),
+  failure_rate: share('A share of failed calls above this raises an alert.', 0.1),
+  time_in_open_secs: secs('A longer time in open than this raises an alert.', 300),
+} as const satisfies FieldsOf<AlertSettings>;
+
+const abilities = {
+  http: flag('Whether steps may use `http.get` and `http.post`.', false),
+  http_hosts: texts(
+    'Hosts that steps may reach; an empty list allows every public host. `*` = any characters; `http://` before a name allows plain HTTP.',
+    [],
+  ),
+  shell: flag('Whether steps may use `shell.execute`.', false),
+} as const satisfies FieldsOf<AbilitySettings>;
+
+/** The sections of the parts around the controls. */
+export const generalSections = [
+  { name: 'approval', doc: 'How long a person has to answer a question.', fields: approval },
+  { name: 'prices', doc: 'The cost of a model call whose price is unknown.', fields: prices },
+  { name: 'journal', doc: 'Which entries the journal keeps, and how much of the arguments.', fields: journal },
+  { name: 'alerts', doc: 'The values above which a breaker raises an alert.', fields: alerts },
+  { name: 'abilities', doc: 'The built-in abilities that chain steps may use.', fields: abilities },
+] as const;

@@ -1,0 +1,55 @@
+/** What the texts of a refusal are made of, and the sentences that several controls share. */
+
+import type { Counters, Stop } from '../verdict.ts';
+
+/** The three texts of a refusal: cause and advice for the model, cause for a person. */
+export interface RefusalTexts {
+  readonly message: string;
+  readonly remediation: string;
+  readonly explanation: string;
+}
+
+/** A stop in the terms of its texts. */
+export interface RefusalContext {
+  /** The tool, model or worker. */
+  readonly name: string;
+  readonly kind: Stop['kind'];
+  readonly counters: Counters;
+  /** The written reason, if there is one. */
+  readonly reason: string | undefined;
+  readonly actual: number | string;
+  readonly limit: number | string;
+  /** The counter and its limit: `51 of 50`. */
+  readonly reached: string;
+  /** When the action may pass: `in 5s`; undefined if nobody knows. */
+  readonly soon: string | undefined;
+}
+
+/** Texts for a halted task, or for a refused action whose task continues. */
+export function stoppedTexts(
+  { kind }: RefusalContext,
+  summary: string,
+  remediation: string,
+  explanation: string = summary,
+  refusal = 'Call refused',
+): RefusalTexts {
+  return { message: `${kind === 'halt' ? 'Task stopped' : refusal}: ${summary}`, remediation, explanation };
+}
+
+/** Texts for a used-up budget; a joint budget names itself, and with a store to ask only the call waits. */
+export function overBudgetTexts(context: RefusalContext, summary: string, order: string): RefusalTexts {
+  const { soon, reason } = context;
+  const rest = soon === undefined ? `${order} Say what you found and what is missing.` : `Try again ${soon}.`;
+  return stoppedTexts(context, reason ?? summary, rest);
+}
+
+/** Texts with a rule's own reason, if it has one. */
+export function ruleTexts({ reason }: RefusalContext, summary: string, remediation: string): RefusalTexts {
+  const text = reason === undefined ? summary : `${summary}: ${reason}`;
+  return { message: text.charAt(0).toUpperCase() + text.slice(1), remediation, explanation: text };
+}
+
+/** When the action may be tried again: `in 5s`, or after a manual reset. */
+export function nextTry({ soon }: RefusalContext): string {
+  return soon ?? 'after a manual reset';
+}

@@ -1,0 +1,132 @@
+/** The description of one setting: its meaning, kind, range, default, and other names. */
+
+import { countMax, secsMax } from '../limits.ts';
+
+interface Described {
+  /** The meaning, as the settings page, the schema and the editor show it. */
+  readonly doc: string;
+  /** Other spellings that files may use. */
+  readonly aliases?: readonly string[];
+  /** An environment variable beside the one derived from the path. */
+  readonly env?: string;
+}
+
+/** A setting with a number. */
+export interface NumberSetting<D extends number | undefined = number | undefined> extends Described {
+  readonly kind: 'whole' | 'number';
+  /** The default; undefined means that the limit is off. */
+  readonly default: D;
+  readonly min?: number;
+  /** An exclusive lower bound. */
+  readonly above?: number;
+  readonly max: number;
+  /** Whether the setting accepts "none". */
+  readonly optional?: boolean;
+}
+
+/** A setting that is true or false. */
+export interface FlagSetting extends Described {
+  readonly kind: 'flag';
+  readonly default: boolean;
+}
+
+/** A setting with one of some words. */
+export interface ChoiceSetting<W extends string = string> extends Described {
+  readonly kind: 'choice';
+  readonly default: W;
+  readonly of: readonly W[];
+}
+
+/** A setting with a list of texts. */
+export interface TextsSetting extends Described {
+  readonly kind: 'texts';
+  readonly default: readonly string[];
+  readonly of?: readonly string[];
+}
+
+/** A setting with a map by name. */
+export interface MapSetting<K extends 'counts' | 'names' = 'counts' | 'names'> extends Described {
+  /** A map of names to whole numbers, or to names. */
+  readonly kind: K;
+  readonly default: Readonly<Record<string, never>>;
+  /** The allowed values of the map. */
+  readonly of?: readonly string[];
+}
+
+/** The description of one setting. */
+export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting;
+
+/** The settings of one section, by their names in files. */
+export type SectionFields = Readonly<Record<string, Setting>>;
+
+/** The name in files of a TypeScript name: `failureThreshold` becomes `failure_threshold`. */
+export type Snake<S extends string> = S extends `${infer H}${infer T}`
+  ? `${H extends Lowercase<H> ? H : `_${Lowercase<H>}`}${Snake<T>}`
+  : S;
+
+/** The TypeScript name of a name in files: `failure_threshold` becomes `failureThreshold`. */
+export type Camel<S extends string> = S extends `${infer H}_${infer T}` ? `${H}${Capitalize<Camel<T>>}` : S;
+
+/** A setting for every field of a type: a table with a missing field does not compile. */
+export type FieldsOf<T> = { readonly [K in keyof T & string as Snake<K>]-?: Setting };
+
+/** The values that a table of fields describes, under their TypeScript names. */
+export type SettingsOf<F> = { readonly [K in keyof F & string as Camel<K>]: ValueOf<F[K]> };
+
+type ValueOf<S> =
+  S extends NumberSetting<infer D>
+    ? undefined extends D
+      ? number | undefined
+      : number
+    : S extends FlagSetting
+      ? boolean
+      : S extends ChoiceSetting<infer W>
+        ? W
+        : S extends TextsSetting
+          ? readonly string[]
+          : Readonly<Record<string, S extends MapSetting<'counts'> ? number : string>>;
+
+type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default' | 'doc'>>;
+
+/** Describes a whole number from 1. Without a default the setting is optional. */
+export function wholeNumber<D extends number | undefined>(
+  doc: string,
+  initial: D,
+  options?: NumberOptions,
+): NumberSetting<D> {
+  return { doc, kind: 'whole', default: initial, min: 1, max: countMax, optional: initial === undefined, ...options };
+}
+
+/** Describes seconds above 0, up to the longest timer of the platform. */
+export function secs<D extends number | undefined>(doc: string, initial: D, options?: NumberOptions): NumberSetting<D> {
+  return { doc, kind: 'number', default: initial, above: 0, max: secsMax, optional: initial === undefined, ...options };
+}
+
+/** Describes a share above 0, up to 1. */
+export function share<D extends number | undefined>(
+  doc: string,
+  initial: D,
+  options?: NumberOptions,
+): NumberSetting<D> {
+  return secs(doc, initial, { max: 1, ...options });
+}
+
+/** Describes a boolean. */
+export function flag(doc: string, initial: boolean): FlagSetting {
+  return { doc, kind: 'flag', default: initial };
+}
+
+/** Describes a choice of words; the first word is the default. */
+export function choice<const W extends string>(doc: string, ...of: [W, ...W[]]): ChoiceSetting<W> {
+  return { doc, kind: 'choice', default: of[0], of };
+}
+
+/** Describes a list of texts. */
+export function texts(doc: string, initial: readonly string[], of?: readonly string[]): TextsSetting {
+  return { doc, kind: 'texts', default: initial, ...(of && { of }) };
+}
+
+/** Describes a map, empty by default. */
+export function map<K extends MapSetting['kind']>(doc: string, kind: K, of?: readonly string[]): MapSetting<K> {
+  return { doc, kind, default: {}, ...(of && { of }) };
+}
