@@ -1,4 +1,7 @@
-/** `fetch` for the SDKs of model providers: spend is metered from what comes back, and a provider that fails rests. */
+/**
+ * The adapter of `fetch` for provider SDKs: counts the usage in each response, with a breaker for each provider and
+ * model.
+ */
 
 import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
@@ -11,15 +14,15 @@ import { createUsageReader } from './host/provider-usage.ts';
 
 /** Options of `protect` for `fetch`. */
 export interface FetchOptions {
-  /** The gear that guards; the one of the process unless said. */
+  /** The gear to use; by default the gear of the process. */
   readonly gear?: Switchgear;
-  /** The task that requests belong to; the one around each unless said. */
+  /** The task of the requests; by default the task around each request. */
   readonly task?: Task;
 }
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A `fetch` of the same type, to be handed to `new OpenAI({ fetch })` or `new Anthropic({ fetch })`. */
+/** Returns a guarded `fetch` of the same type, for `new OpenAI({ fetch })` or `new Anthropic({ fetch })`. */
 export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   const send = fetch as unknown as Fetch;
@@ -37,14 +40,14 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   return guardOnce(fetch, gear, () => guarded as F & object);
 }
 
-/** What a status says of the provider: its own errors count, those of the request do not. */
+/** Classifies a response by its status: errors of the provider are failures, errors of the request are neutral. */
 function classify(ending: object): 'failure' | 'neutral' | undefined {
   const { value } = ending as { readonly value?: Response };
   if (value === undefined || value.ok) return undefined;
   return value.status >= 500 || value.status === 429 || value.status === 408 ? 'failure' : 'neutral';
 }
 
-/** The answer, read on its way: what it cost is booked when it ends, or when nobody reads on. */
+/** Reads the usage while the response passes through, and counts it when the body ends or its reader stops. */
 function meterResponse(response: Response, gear: Switchgear, task: Task, requestedModel: string): Response {
   if (response.body === null) return response;
   const reader = createUsageReader(fetchBodyMax);
@@ -66,7 +69,7 @@ function meterResponse(response: Response, gear: Switchgear, task: Task, request
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
 }
 
-/** A refusal in the form that the SDKs turn into an error of theirs; the header says that trying again is no use. */
+/** A refusal as a response, which the SDKs turn into their own error. The header tells them not to retry. */
 function makeRefusedResponse(refusal: Refusal): Response {
   const error = { ...makeHaltFacts(refusal), type: 'switchgear_refused', message: refusalText(refusal) };
   const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' };

@@ -1,4 +1,7 @@
-/** Plain functions for loops written by hand: the same types, and a refusal is thrown like any other error. */
+/**
+ * The adapter of plain functions, for hand-written loops: the types stay the same, and a refusal is thrown as an
+ * error.
+ */
 
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
@@ -10,9 +13,9 @@ import { makeRefusedError } from './host/host-run.ts';
 
 /** Options of `protect` for plain functions. */
 export interface FunctionsOptions {
-  /** The gear that guards; the one of the process unless said. */
+  /** The gear to use; by default the gear of the process. */
   readonly gear?: Switchgear;
-  /** The task that calls belong to; the one around each call unless said. */
+  /** The task of the calls; by default the task around each call. */
   readonly task?: Task;
 }
 

@@ -1,4 +1,4 @@
-/** Mastra: the settings of an agent, with hooks around its tools and processors around its model. */
+/** The adapter of Mastra: adds hooks around the tools and processors around the model to the settings of an agent. */
 
 import type { Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
@@ -7,7 +7,7 @@ import { guardOnce, isGuardedBy } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { openWorker } from './host/open-worker.ts';
 
-/** The part of an agent's settings that is read: everything else passes as it is. */
+/** The settings that the adapter reads; all others pass unchanged. */
 export interface MastraSettings {
   readonly name: string;
   readonly hooks?: unknown;
@@ -17,7 +17,7 @@ export interface MastraSettings {
 
 /** Options of `protect` for Mastra. */
 export interface MastraOptions extends ProtectOptions {
-  /** Tools that are agents themselves. Agents of the settings are workers anyway. */
+  /** Names of tools that are agents. The subagents in the settings are always workers. */
   readonly workers?: readonly string[];
 }
 
@@ -55,16 +55,16 @@ interface ProcessorStep {
 /** One run of an agent. */
 interface AgentRun {
   readonly host: HostRun;
-  /** Calls that are out, by their ids. */
+  /** The running calls by id. */
   readonly calls: Map<string, OpenCall['settle']>;
   task: Task | undefined;
   model: string;
   turn: number;
 }
 
-/** The settings of an agent, guarded; hand them to `new Agent`. */
+/** Returns the guarded settings of an agent, for `new Agent`. */
 export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
-  // A run is known by its request context: hooks and processors get the same one, and no other run does.
+  // The request context identifies a run: all hooks and processors of the run get the same object.
   const runs = new WeakMap<object, AgentRun>();
   const fallback = {};
   const { gear = defaultSwitchgear() } = options;
@@ -110,7 +110,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       const { toolName, context = {}, error } = end;
       const { calls } = runFor(context.requestContext);
       const id = context.toolCallId ?? toolName;
-      // The host wraps what a tool throws.
+      // Mastra wraps the error of a tool.
       const thrown = error instanceof Error ? (error.cause ?? error) : error;
       calls.get(id)?.(error === undefined ? { value: end.output } : { error: thrown });
       calls.delete(id);
@@ -135,7 +135,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
 
 const emptyRun = { task: undefined, model: '', turn: 0 };
 
-/** Before each model call. A halted run ends here, in the host's own form: as a result with a tripwire. */
+/** Runs before each model call. A halted run ends here with a tripwire. */
 function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: ProcessorStep): object {
   const task = run.host.beginCall();
   run.task = task;
@@ -153,11 +153,11 @@ function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: P
   return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
 }
 
-/** After each model call, before its tools run. */
+/** Runs after each model call, before its tools run. */
 function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, messages }: ProcessorStep): unknown {
   const { task, host } = run;
   if (task === undefined) return messages;
-  // A tool that suspended its run never came back: nothing is known of it.
+  // A tool that suspended its run did not return, so its outcome is unknown.
   for (const settle of run.calls.values()) settle({ error: new DOMException('suspended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
@@ -178,18 +178,18 @@ function endRun(run: AgentRun, task: Task): void {
   run.task = undefined;
 }
 
-/** Arguments that do not fit come back as a value; they are the model's mistake. */
+/** Mastra returns invalid arguments as a value; they are a mistake of the model. */
 function classifyEnding(ending: object): 'neutral' | undefined {
   const { value } = ending as { readonly value?: unknown };
   return typeof value === 'object' && value !== null && 'validationErrors' in value ? 'neutral' : undefined;
 }
 
-/** Agents of an agent are offered to its model as tools with this prefix. */
+/** The worker of a tool: a subagent, which Mastra offers as a tool with a prefix, or a tool listed in `workers`. */
 function findWorkerName(tool: string, workers: readonly string[] = []): string | undefined {
   return workers.includes(tool) ? tool : /^agent-(.+)$/.exec(tool)?.[1];
 }
 
-/** A list with one more, also where it is made for each request. */
+/** Appends a processor to a list, or to a function that makes the list for each request. */
 function appendProcessor(list: unknown, processor: object): unknown {
   if (typeof list !== 'function') return [...((list as readonly unknown[] | undefined) ?? []), processor];
   return async (...args: unknown[]) => [...((await list(...args)) as readonly unknown[]), processor];

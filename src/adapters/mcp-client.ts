@@ -1,4 +1,4 @@
-/** An MCP client, 1.x and 2.x: its tool calls guarded. A refused call comes back as a result that says so. */
+/** The adapter of MCP clients 1.x and 2.x: guards tool calls. A refused call returns an `isError` result. */
 
 import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
@@ -11,17 +11,17 @@ import { overrideMethods } from './host/override-methods.ts';
 /** The subset of a client that is used. */
 export interface McpClientLike {
   callTool(...args: never[]): PromiseLike<unknown>;
-  /** How the server calls itself, once connected. */
+  /** The name and version of the connected server. */
   getServerVersion?(): { readonly name: string } | undefined;
 }
 
 /** Options of `protect` for MCP clients. */
 export interface McpClientOptions {
-  /** The gear that guards; the one of the process unless said. */
+  /** The gear to use; by default the gear of the process. */
   readonly gear?: Switchgear;
-  /** The task that calls belong to; the one around each call unless said. */
+  /** The task of the calls; by default the task around each call. */
   readonly task?: Task;
-  /** The name before that of each tool, as in `weather.forecast`; the server's own unless said, none if empty. */
+  /** The prefix of each tool name, as in `weather.forecast`; by default the name of the server; empty for none. */
   readonly server?: string;
 }
 
@@ -31,7 +31,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The client, with guarded tool calls. Everything else is the client's own. */
+/** Returns the client with guarded tool calls; all other methods are unchanged. */
 export function protect<C extends McpClientLike>(client: C, options: McpClientOptions = {}): C {
   const { gear = defaultSwitchgear(), task, server } = options;
   const call = client.callTool as CallTool;
@@ -53,7 +53,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
         const eitherSignal = signal === undefined ? running.signal : AbortSignal.any([signal, running.signal]);
         return call.apply(client, replaceAt(args, optionsIndex, { ...requestOptions, signal: eitherSignal }));
       },
-      // A tool of a server is one tool, whoever calls it.
+      // All agents share the breaker of a server's tool.
       { task, signal: requestOptions.signal, breaker: { scope: 'shared' } },
     );
     return 'value' in answer ? answer.value : makeRefusedResult(answer.refusal);
@@ -62,7 +62,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
   return guardOnce(client, gear, () => overrideMethods(client, { callTool }));
 }
 
-/** Where the request options stand: after the parameters in 2.x, behind a schema of the result in 1.x. */
+/** The position of the request options: second in 2.x, third in 1.x, after the schema of the result. */
 function findOptionsIndex(args: readonly unknown[], declaredParameters: number): number {
   const isOptions = (value: unknown) =>
     typeof value === 'object' && value !== null && /^(signal|timeout|onprogress)$/m.test(Object.keys(value).join('\n'));
@@ -78,7 +78,7 @@ function replaceAt(args: readonly unknown[], position: number, value: unknown): 
   return all;
 }
 
-/** A refusal as the model of any host gets to read it; code finds it under `_meta`. */
+/** A refusal as a tool result: text for the model, and data for code in `_meta`. */
 function makeRefusedResult(refusal: Refusal) {
   const facts = { ...makeHaltFacts(refusal), kind: refusal.kind };
   return { isError: true, content: [{ type: 'text', text: refusalText(refusal) }], _meta: { switchgear: facts } };

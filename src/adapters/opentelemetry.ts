@@ -1,4 +1,4 @@
-/** OpenTelemetry: tasks, calls and refusals of a gear as spans, in the words of its conventions for generative AI. */
+/** Creates OpenTelemetry spans of tasks, calls and refusals, by its semantic conventions for generative AI. */
 
 import type { Action, ActionKind } from '../core/action.ts';
 import { evictOldest } from '../core/bounded.ts';
@@ -21,13 +21,13 @@ interface TracerLike {
   startSpan(name: string, options: { startTime: number; attributes: Attributes }, context?: never): SpanLike;
 }
 
-/** The subset of the package `@opentelemetry/api` that is used: hand in the whole of it. */
+/** The subset of the package `@opentelemetry/api` that is used; pass the whole module. */
 export interface OpenTelemetryApi {
   readonly trace: { getTracer(name: string): TracerLike; setSpan(context: never, span: never): unknown };
   readonly context: { active(): unknown };
 }
 
-/** The operation that each kind of action is. */
+/** The operation name of each kind of action. */
 const operations: { readonly [kind in ActionKind]: string } = {
   tool: 'execute_tool',
   step: 'execute_tool',
@@ -38,15 +38,15 @@ const operations: { readonly [kind in ActionKind]: string } = {
 const statusError = 2;
 
 /**
- * Makes spans of what a gear writes down, until the function that comes back is called. Refusals and tasks are always
- * there; calls that were let through are at the journal's level `all`.
+ * Creates spans from the entries of a gear until the returned function is called. Tasks and refusals are always
+ * traced; allowed calls need the journal level `all`.
  */
 export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetryApi): () => void {
   const tracer = traces.getTracer('switchgear');
   const tasks = new Map<string, SpanLike>();
   const calls = new Map<string, SpanLike>();
 
-  /** A span below that of a task, or below whatever is going on. */
+  /** Starts a span as a child of the task's span, or of the active span. */
   function startSpanFor(name: string, entry: Entry, attributes: Attributes, parent = entry.task): SpanLike {
     const parentSpan = parent === undefined ? undefined : tasks.get(parent);
     const activeContext = context.active();
@@ -85,7 +85,7 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
         tasks.delete(task);
         return;
       case 'action-allowed':
-        if (entry.action.kind === 'delegation') return; // The worker's own task is its span.
+        if (entry.action.kind === 'delegation') return; // The span of the worker's task covers the delegation.
         evictOldest(calls, hostRunsMax);
         calls.set(`${task}\n${entry.action.id}`, startCall(entry, entry.action));
         return;
@@ -119,7 +119,7 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
         return;
       }
       default:
-        return; // Everything else is for the journal.
+        return; // Other entries make no spans.
     }
   }
 

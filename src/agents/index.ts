@@ -1,4 +1,4 @@
-/** The door `switchgear/agents`: what agent programs say, read into one vocabulary. */
+/** The entry point `switchgear/agents`: reads the output of agent programs as one kind of event. */
 
 export type { EventMapping, StreamMapping } from '../core/event-mapping.ts';
 export {

@@ -1,4 +1,4 @@
-/** Which agent a command starts, how to have it print events, and who reads them. */
+/** Recognises the agent that a command starts, adds the flags that make it print events, and chooses the reader. */
 
 import type { StreamMapping } from '../core/event-mapping.ts';
 import { claudeCodeReader } from './claude-code/stream.ts';
@@ -22,11 +22,11 @@ import type { Reader } from './reading/reader.ts';
 
 /** Options of `readerFor`. */
 export interface ReaderForOptions {
-  /** How to read a program that is none of the known ones. */
+  /** The mapping of JSON lines of an unknown program. */
   readonly mapping?: StreamMapping;
 }
 
-/** What a known agent makes of its arguments. `before` ends with the program, and its subcommand where it needs one. */
+/** Interprets the arguments of a known agent. `before` ends with the program, or with its subcommand. */
 interface KnownAgent {
   readonly names: readonly string[];
   readonly packages: readonly string[];
@@ -157,7 +157,7 @@ const opencode: KnownAgent = {
   },
 };
 
-/** Whether a command prints events, and what it takes that it does. A person who asked for a format gets that one. */
+/** Decides whether a command prints events and which flags to add. A format that the command sets is kept. */
 function chooseStream(
   start: readonly string[],
   args: readonly Argument[],
@@ -172,7 +172,7 @@ function chooseStream(
   return { headless, stream, added, command: [...start, ...added, ...words] };
 }
 
-/** What a command is: one of the known agents, or any program whose lines are read as they come. */
+/** Recognises a command: a known agent, or any program whose lines are read as text. */
 export function readerFor(command: readonly string[], { mapping }: ReaderForOptions = {}): AgentCommand {
   for (const candidate of [claude, codex, gemini, opencode]) {
     const at = findProgram(command, candidate.names, candidate.packages);
@@ -196,14 +196,14 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
   };
 }
 
-/** One that is wrong is told now: later the program would run, and nobody could read it. */
+/** Checks the mapping at once, so that an error is reported before the program starts. */
 function makeMappedReader(mapping: StreamMapping): () => Reader {
   const create = () => heartbeatReader(mappedJsonReader(mapping));
   create();
   return create;
 }
 
-/** A reader of programs that print text, heartbeats and plain events among it included. */
+/** Creates a reader of programs that print text, heartbeats or plain JSON events. */
 export function fallbackReader(): Reader {
   return heartbeatReader(simpleEventReader());
 }

@@ -1,4 +1,4 @@
-/** Follows the files that an agent writes as it goes: found by its session, read a little at every look. */
+/** Follows the session files of a running agent: finds them by session id and reads a bounded piece at every poll. */
 
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -15,30 +15,33 @@ import { openRegularFile } from './reading/regular-file.ts';
 
 /** Options of `sessionWatch`. */
 export interface SessionWatchOptions {
-  /** The agent's own id of the session, as its stream or a hook tells it. */
+  /** The agent's own session id, from its stream or a hook. */
   readonly session: string;
-  /** The folder the agent runs in, the home of whoever runs it, and its environment. */
+  /** The agent's working directory, the user's home directory, and the environment. */
   readonly cwd: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A stream is read, too: what that shows is left to it. */
+  /** Whether the stream is read as well; then events that the stream contains are skipped. */
   readonly besideStream?: boolean;
-  /** The session is older than this run: what its files hold already was told before. */
+  /** Whether the session is older than this run; then the existing content of its files is skipped. */
   readonly resumed?: boolean;
-  /** When the run began, by the wall clock. */
+  /** The wall time of the start of the run. */
   readonly sinceMs: number;
 }
 
-/** Reads session files of a running agent for events that its stream hides. */
+/** Reads session files of a running agent for events that its stream omits. */
 export interface SessionWatch {
-  /** What is new; it never throws, and files that are not there yet say nothing. */
+  /** The new events. Never throws; missing files have no events. */
   poll(): readonly AgentEvent[];
   close(): void;
 }
 
-/** A watch on the files of a session; undefined where we know of none, and for a session that is no name. */
+/**
+ * Creates a watch on the files of a session; undefined if the agent has no known files or the session id is not a
+ * valid file name.
+ */
 export function sessionWatch(cli: AgentCommand['cli'], options: SessionWatchOptions): SessionWatch | undefined {
-  // It comes from outside, and becomes part of a path.
+  // The id comes from another program and becomes part of a path.
   if (!/^[\w.-]*\w[\w.-]*$/.test(options.session)) return undefined;
   switch (cli) {
     case 'claude-code':
@@ -54,14 +57,14 @@ export function sessionWatch(cli: AgentCommand['cli'], options: SessionWatchOpti
   }
 }
 
-/** The files of one run: each is read by a reader of its own, from where it is first seen. */
+/** Follows the files of one run, each with its own reader. */
 function followFiles(resumed: boolean) {
   const files = new Map<string, { poll(): boolean }>();
   const events: AgentEvent[] = [];
   let isFirst = true;
   return {
     has: (path: string) => files.has(path),
-    /** Follows a file from now on; of a session that is gone on with only what is added to files that were there. */
+    /** Starts to follow a file. In a resumed session the existing content of its files is skipped. */
     follow(path: string, reader: Reader, opening: readonly AgentEvent[] = []): void {
       if (files.has(path) || files.size >= sessionFilesMax) return;
       events.push(...opening);
@@ -148,7 +151,7 @@ function watchCodex({
       const id = /^rollout-.*?([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/.exec(name)?.[1];
       const path = join(folder, name);
       if (id === undefined || files.has(path) || unrelated.has(id)) continue;
-      // A thread of another run, or an older one, has nothing to do with this.
+      // Skip threads that are older than this run.
       if (id !== session && idTimeMs(id) < sinceMs - 60_000) continue;
       const parent = id === session ? undefined : readParentThread(path);
       if (id === session || (parent !== undefined && threads.has(parent))) {
@@ -167,21 +170,24 @@ function watchCodex({
   };
 }
 
-/** Who sent the thread of a rollout: its parent, itself where nobody did, undefined until its first line is there. */
+/**
+ * The parent thread of a rollout file; the thread itself if it has no parent; undefined before the first line is
+ * written.
+ */
 function readParentThread(path: string): string | undefined {
   const reader = codexSessionReader();
   fileTail(path, (line) => void (reader.thread ?? reader.read(line))).poll();
   return reader.parent ?? reader.thread;
 }
 
-/** When an id was made: its first twelve digits are the time. */
+/** The creation time of an id, which is in its first twelve digits. */
 function idTimeMs(id: string): number {
   return Number.parseInt(id.replace('-', '').slice(0, 12), 16) || 0;
 }
 
 const dayMs = 86_400_000;
 
-/** The folders of some days, and of those beside them: a day depends on where one is. */
+/** The folders of some days and of their neighbours, because the date depends on the time zone. */
 function listDaysAround(...timesMs: readonly number[]): readonly string[] {
   const days = timesMs.flatMap((ms) => [ms - dayMs, ms, ms + dayMs]);
   return [...new Set(days.map((ms) => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '/')))];
@@ -223,7 +229,7 @@ function watchGemini({ session, home, env, besideStream = false, resumed = false
   };
 }
 
-/** The names in a folder, as many as are looked at; none where it cannot be read. */
+/** The names in a folder, up to a bound; empty if the folder cannot be read. */
 function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder).sort().slice(-sessionFilesMax);

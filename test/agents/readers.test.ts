@@ -307,7 +307,7 @@ test('generic: a mapping that cannot be meant is an error that quotes it', () =>
     [{ events: {} }, /at least one kind of event/],
     [{ kind: 3, events: { a: { as: 'user' } } }, /kind must be a path, got 3/],
     [{ events: { a: { as: 'talk' } } }, /events\.a\.as must be one of assistant, .*got "talk"/],
-    [{ events: { a: { as: 'user', txt: 'x' } } }, /events\.a\.txt is no field/],
+    [{ events: { a: { as: 'user', txt: 'x' } } }, /events\.a\.txt is not a field/],
     [{ events: { a: { as: 'user', text: '' } } }, /events\.a\.text must be a path, got ""/],
   ];
   for (const [wrong, message] of rows) {

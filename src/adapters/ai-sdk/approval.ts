@@ -1,4 +1,4 @@
-/** How a person is asked in the AI SDK: by the approval of a tool, or of the whole call where there is one already. */
+/** Asks a person through the AI SDK: by `needsApproval` of the tool, or by `toolApproval` of the call if it has one. */
 
 import { mayAsk, wouldAsk } from '../../guard/entries/host-call.ts';
 import type { AiSdkRuns } from './runs.ts';
@@ -9,7 +9,7 @@ interface ApprovalRequest {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown };
 }
 
-/** Whether a rule wants a call confirmed by whoever answers to the SDK. Its run stands still until then. */
+/** Whether a rule requires a confirmation of a call through the SDK. If so, the clocks of the run's task stop. */
 export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''): boolean {
   if (!mayAsk(runs.gear)) return false;
   const run = runs.runForCall(id);
@@ -23,7 +23,7 @@ export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''):
   }
 }
 
-/** The call's own `toolApproval`: the SDK asks it instead of the tools, past what a rule wants confirmed. */
+/** Extends the `toolApproval` of a call with the rules: the SDK uses it instead of the approval of the tools. */
 export function protectApproval(approval: unknown, runs: AiSdkRuns, isGuarded: (tool: string) => boolean): unknown {
   async function resolveStatus(
     name: string,
@@ -56,7 +56,7 @@ export function protectApproval(approval: unknown, runs: AiSdkRuns, isGuarded: (
   return Object.fromEntries(perTool);
 }
 
-/** Whether the conversation holds a person's yes to a call; the SDK runs none that was asked about without it. */
+/** Whether the messages contain an approval of a call. The SDK does not run a call that needs one without it. */
 export function wasApproved(messages: readonly unknown[] = [], id: string | undefined): boolean {
   const parts = messages.flatMap((message) => {
     const content = (message as { readonly content?: unknown } | null)?.content;

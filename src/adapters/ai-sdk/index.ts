@@ -1,4 +1,4 @@
-/** The Vercel AI SDK, 6 and 7: the model and the tools of one call, agent or chat, guarded. */
+/** The adapter of the Vercel AI SDK 6 and 7: guards the model and the tools of a call, an agent or a chat. */
 
 import type { Refusal } from '../../core/refusal.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
@@ -8,7 +8,7 @@ import { protectAiSdkModel } from './model.ts';
 import { type AiSdkRuns, createAiSdkRuns } from './runs.ts';
 import { isTool, protectTool } from './tool.ts';
 
-/** The part of a call's settings that is read: everything else passes as it is. */
+/** The settings of a call that the adapter reads; all others pass unchanged. */
 export interface AiSdkCall {
   readonly model?: unknown;
   readonly tools?: unknown;
@@ -17,31 +17,31 @@ export interface AiSdkCall {
 
 /** How the latest run ended. */
 export interface AiSdkOutcome {
-  /** The refusal that ended it; undefined while nothing did. */
+  /** The refusal that halted the run, if any. */
   readonly halt: Refusal | undefined;
 }
 
 /** Options of `protect` for the AI SDK. */
 export interface AiSdkOptions extends HidingOptions {
-  /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
+  /** Names of tools that are agents: each call to one is a delegation with a child task. */
   readonly workers?: readonly string[];
 }
 
-/** The runs of what is guarded already. */
+/** The runs of each model or tool that is already guarded. */
 const runsByObject = new WeakMap<object, AiSdkRuns>();
 
-/** The settings of a call with model and tools guarded; hand them to `generateText`, `streamText` or an agent. */
+/** Returns the settings of a call with guarded model and tools, for `generateText`, `streamText` or an agent. */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
   const { gear = defaultSwitchgear(), workers } = options;
   const tools = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;
   const isOurs = (thing: unknown) => runsByObject.get(thing as object)?.gear === gear;
-  // What is added to guarded settings belongs to the same runs.
+  // A model or tool that is added to guarded settings joins their runs.
   const earlier = [call.model, ...Object.values(tools ?? {})].find(isOurs);
   const runs = runsByObject.get(earlier as object) ?? createAiSdkRuns({ ...options, gear });
   const guard = <V>(thing: V, make: () => V): V => {
     if (isOurs(thing)) return thing;
     const result = make();
-    if (result !== thing) runsByObject.set(result as object, runs); // A tool that others run stays as it is.
+    if (result !== thing) runsByObject.set(result as object, runs); // A tool that runs elsewhere is returned unchanged.
     return result;
   };
 
@@ -57,6 +57,6 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
     const isOwn = (name: string) => Object.hasOwn(tools ?? {}, name) && isTool(Reflect.get(tools ?? {}, name));
     guarded.toolApproval = protectApproval(call.toolApproval, runs, isOwn);
   }
-  // Not enumerable: spread into a call it must not become a setting.
+  // Not enumerable, so that spreading the result into a call does not add a setting.
   return Object.defineProperty(guarded, 'halt', { get: () => runs.latest.halt }) as T & AiSdkOutcome;
 }

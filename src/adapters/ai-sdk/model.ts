@@ -1,4 +1,4 @@
-/** A model of the AI SDK, guarded: its calls are metered and heard, and after a halt it gives one closing answer. */
+/** Guards a model of the AI SDK: meters and observes its calls, and gives one closing answer after a halt. */
 
 import { ReadableStream } from 'node:stream/web';
 import { textLengthMax } from '../../core/limits.ts';
@@ -109,7 +109,7 @@ function createStream(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
 
 const emptyStream: readonly AiSdkPart[] = [{ type: 'stream-start', warnings: [] }, { type: 'finish' }];
 
-/** The parts of a stream as they come, heard on the way. After a halt no call gets through, but some words do. */
+/** Passes the parts of a stream on and observes them. After a halt it drops tool calls and keeps text. */
 async function* observeStream(
   source: AsyncIterable<AiSdkPart> | readonly AiSdkPart[],
   model: ModelLike,
@@ -125,7 +125,7 @@ async function* observeStream(
     for await (const part of source) {
       if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
       if (part.type === 'tool-call') calls.push(part);
-      // It runs at once.
+      // The SDK runs the call at once, before the stream ends.
       if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part]));
       if (part.type === 'finish') usage = part.usage;
       if (halt === undefined) yield part;
@@ -139,7 +139,7 @@ async function* observeStream(
   } finally {
     observeResponse(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
     runs.recordCalls(run, task, halt === undefined ? listCallIds(calls) : []);
-    run.endCall(task); // Also where the stream broke off, or nobody read on.
+    run.endCall(task); // Also when the stream fails or its reader stops.
   }
 }
 
@@ -156,7 +156,10 @@ function isToolCallPart({ type }: AiSdkPart): boolean {
   return /^tool-(call|input)/.test(type);
 }
 
-/** What the model is called with, without open tools. Providers take no choice of tools where there are none. */
+/**
+ * Removes tools with an open breaker from the parameters of a model call. Without tools it also removes the tool
+ * choice, which providers reject.
+ */
 function removeOpenTools(params: Params, run: HostRun, task: Task): Params {
   const { tools = [], toolChoice } = params;
   const isForced = (toolChoice as { readonly type?: unknown } | undefined)?.type === 'tool';
@@ -165,7 +168,9 @@ function removeOpenTools(params: Params, run: HostRun, task: Task): Params {
   return visible.length > 0 ? { ...params, tools: visible } : { ...params, tools: undefined, toolChoice: undefined };
 }
 
-/** Calls the model, or does not: with the halt that stands against it, and what the model said nevertheless. */
+/**
+ * Calls the model unless the task is halted. Returns the halt, if any, and the answer of the model, if it was called.
+ */
 async function callModel<T>(
   model: ModelLike,
   run: HostRun,
@@ -188,11 +193,11 @@ async function callModel<T>(
     return { halt, value: await call(params.tools ? { ...params, toolChoice: { type: 'none' } } : params) };
   } catch (error) {
     if (params.abortSignal?.aborted) throw error;
-    return { halt }; // The closing answer is a courtesy: without it there are our own words.
+    return { halt }; // Without a closing answer of the model, the adapter writes the answer.
   }
 }
 
-/** How a halted run ends: as an answer, with the reason where code finds it. */
+/** Makes the answer that ends a halted run, with the refusal in `providerMetadata`. */
 function makeEnding({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {
   const isFlat = specificationVersion === 'v2';
   // Without a closing answer no tokens were used.

@@ -1,4 +1,7 @@
-/** What a task hears of a model of the AI SDK: what it says and costs, new words of the user, calls that others ran. */
+/**
+ * Reports model calls of the AI SDK to their task: texts, usage, new messages of the user, and calls that ran
+ * elsewhere.
+ */
 
 import type { Task } from '../../guard/api.ts';
 import { recordUsage } from '../../guard/entries/host-call.ts';
@@ -10,7 +13,7 @@ export type AiSdkPart = Readonly<Record<string, unknown>> & { readonly type: str
 
 export type AiSdkPrompt = readonly { readonly role: string; readonly content: unknown }[];
 
-/** What the task learns from an answer. */
+/** Reports an answer of the model to its task. */
 export function observeResponse(
   modelId: string,
   run: HostRun,
@@ -23,14 +26,14 @@ export function observeResponse(
   if (usage !== undefined) recordUsage(run.gear, task, { ...readUsage(usage), model: modelId });
 }
 
-/** The calls of an answer that are not the provider's own to run. */
+/** The ids of the calls in an answer, except those that the provider runs. */
 export function listCallIds(content: readonly AiSdkPart[]): string[] {
   return content.flatMap(({ type, providerExecuted, toolCallId }) =>
     type === 'tool-call' && providerExecuted !== true ? [String(toolCallId)] : [],
   );
 }
 
-/** New words of the user, and calls of the last turn that others ran, or that the SDK refused. */
+/** Reports new messages of the user, and calls of the last turn that ran elsewhere or that the SDK refused. */
 export function observePrompt(task: Task, prompt: AiSdkPrompt): void {
   const last = prompt.at(-1);
   const parts = partsOf(last?.content);

@@ -1,4 +1,7 @@
-/** Which run of the AI SDK a call belongs to: the SDK names none, but calls have ids, and the next prompt has them. */
+/**
+ * Finds the run of a model or tool call. The AI SDK has no run ids, so a run is recognised by the ids of its tool
+ * calls, which the next prompt contains.
+ */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
@@ -8,18 +11,18 @@ import type { AiSdkPart, AiSdkPrompt } from './observe-messages.ts';
 
 export interface AiSdkRuns {
   readonly gear: Switchgear;
-  /** The run whose calls a prompt tells of; a new one where it tells of none that is known. */
+  /** The run whose tool calls are in a prompt; a new run if the prompt contains no known call. */
   runForPrompt(prompt: AiSdkPrompt): HostRun;
-  /** The run whose model asked for a call. */
+  /** The run whose model requested a tool call. */
   runForCall(id: string | undefined): HostRun;
-  /** The model asked for these calls; where there are none, it came to its answer. */
+  /** Records the calls that the model requested; without calls the run has its final answer. */
   recordCalls(run: HostRun, task: Task, ids: readonly string[]): void;
   /** The latest run. */
   readonly latest: HostRun;
 }
 
 export function createAiSdkRuns(options: ProtectOptions): AiSdkRuns {
-  /** For calls that no model of ours asked for: those of one that is not guarded, or of an earlier process. */
+  /** For calls that no guarded model requested: those of an unguarded model, or of an earlier process. */
   const unattributedRun = createHostRun(options);
   const byCall = new Map<string, HostRun>();
   const byPrompt = new WeakMap<AiSdkPrompt, HostRun>();
@@ -36,7 +39,7 @@ export function createAiSdkRuns(options: ProtectOptions): AiSdkRuns {
       return latest;
     },
     runForPrompt(prompt) {
-      // The SDK tries a model that failed again with the prompt it has.
+      // The SDK retries a failed model call with the same prompt object.
       latest = byPrompt.get(prompt) ?? findRunInPrompt(prompt, byCall) ?? createHostRun(options);
       byPrompt.set(prompt, latest);
       return latest;
@@ -55,7 +58,7 @@ export function createAiSdkRuns(options: ProtectOptions): AiSdkRuns {
   };
 }
 
-/** The run of the last call in a prompt that is known. */
+/** The run of the last known call in a prompt. */
 function findRunInPrompt(prompt: AiSdkPrompt, byCall: ReadonlyMap<string, HostRun>): HostRun | undefined {
   for (let index = prompt.length - 1; index >= 0; index--) {
     const content = prompt[index]?.content;

@@ -1,4 +1,4 @@
-/** A tool of the AI SDK, guarded: values, promises and streams stay what they are, and a refusal is a tool error. */
+/** Guards a tool of the AI SDK: values, promises and streams keep their form, and a refusal is a tool error. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../../guard/api.ts';
@@ -19,7 +19,7 @@ interface ToolCallOptions {
 }
 
 export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, workers: readonly string[] = []): unknown {
-  if (!isTool(tool)) return tool; // The provider or the client runs it: only the model's words tell of it.
+  if (!isTool(tool)) return tool; // The provider or the client runs this tool; its calls are seen only in the messages.
   const { needsApproval } = tool;
   const pendingApprovals = new Set<string>();
   const execute = workers.includes(name)
@@ -37,7 +37,7 @@ export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, worker
   });
 }
 
-/** A tool's stream stays a stream and anything else a promise: the SDK tells them apart by what is returned. */
+/** Returns a stream for a streaming tool and a promise otherwise, because the SDK checks the returned value. */
 function callTool(
   name: string,
   tool: ToolLike,
@@ -66,7 +66,7 @@ function callTool(
     (call) => {
       const result = tool.execute?.(input, addCallSignal(options, call));
       if (!isStream(result)) return result;
-      if (!isSync) return readLastChunk(result); // It waited first, and a promise is out already.
+      if (!isSync) return readLastChunk(result); // The call had to wait, so a promise was already returned.
       const end = Promise.withResolvers<unknown>();
       forwarded = forwardStream(result, AsyncLocalStorage.snapshot(), end, () => done);
       return end.promise;
@@ -83,7 +83,7 @@ function callTool(
   return forwarded ?? done;
 }
 
-/** An agent behind a tool: what it streams is awaited to its end. */
+/** Runs a tool that is an agent as a delegation. A streamed result is read to its end. */
 async function delegateTool(name: string, tool: ToolLike, runs: AiSdkRuns, input: unknown, options: ToolCallOptions) {
   const run = runs.runForCall(options.toolCallId);
   const task = run.beginCall();
@@ -99,7 +99,7 @@ async function delegateTool(name: string, tool: ToolLike, runs: AiSdkRuns, input
   }
 }
 
-/** Hands a tool's stream on, chunk by chunk, inside the call; it is settled when the stream ends. */
+/** Forwards the stream of a tool, chunk by chunk; the call is settled when the stream ends. */
 async function* forwardStream(
   stream: AsyncIterable<unknown>,
   runInContext: ReturnType<typeof AsyncLocalStorage.snapshot>,
@@ -110,7 +110,7 @@ async function* forwardStream(
   let last: unknown;
   try {
     for (;;) {
-      // The call may be over before the stream is: its time is up.
+      // The call may time out before the stream ends.
       const next = (await Promise.race([runInContext(() => iterator.next()), done()])) as IteratorResult<unknown>;
       if (next.done) break;
       last = next.value;
@@ -122,7 +122,7 @@ async function* forwardStream(
     end.reject(error);
     throw error;
   } finally {
-    end.reject(new DOMException('nobody reads on', 'AbortError')); // Without effect where it has ended.
+    end.reject(new DOMException('nobody reads on', 'AbortError')); // No effect if the stream has ended.
     await runInContext(() => iterator.return?.());
   }
 }
@@ -133,7 +133,7 @@ async function readLastChunk(stream: AsyncIterable<unknown>): Promise<unknown> {
   return last;
 }
 
-/** The options, with a signal that also ends with the call; it is made when the tool asks for it. */
+/** Adds a signal that also aborts with the call to the options; it is created when the tool reads it. */
 function addCallSignal(options: ToolCallOptions, call: Call): ToolCallOptions {
   let signal: AbortSignal | undefined;
   return Object.defineProperty({ ...options }, 'abortSignal', {

@@ -1,4 +1,4 @@
-/** The hooks of a guarded Claude: every tool call comes to the gate before it runs, and its ending is told after. */
+/** The hooks of a guarded query: they decide on every tool call before it runs and report its outcome afterwards. */
 
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -25,15 +25,15 @@ type Hook = (input: HookInput, id: string | undefined) => Promise<object>;
 export interface ClaudeHooks {
   /** One matcher for each event. */
   readonly hooks: Readonly<Record<string, object>>;
-  /** The task of the agent that a message or a call comes from. */
+  /** The task of the agent that sent a message or made a call. */
   taskOf(from: MessageOrigin): Task;
-  /** The run is over: nothing is known of what is still out. */
+  /** Settles calls and workers that are still open when the run ends; their outcome is unknown. */
   settleUnfinished(): void;
 }
 
 export function createClaudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   const hooks = new RunHooks(gear, root);
-  // A guard that broke must not let a call through, and one that waits for a person needs the time.
+  // A hook that fails must block the call, and a hook that waits for a person needs the time.
   const timeout = gear.settings.approval.timeoutSecs + 10;
   const matcher = (hook: Hook) => ({ hooks: [hook], timeout, onFailure: 'block' });
   return {
@@ -51,7 +51,7 @@ export function createClaudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
   };
 }
 
-/** The hooks of one run, each a method with the name of its event, and the calls and workers that are out. */
+/** The hooks of one run, one method per event, with the open calls and workers of the run. */
 class RunHooks {
   readonly #gear: Switchgear;
   readonly #root: Task;
@@ -80,7 +80,7 @@ class RunHooks {
       id,
       task,
       turnId: String(this.#turns.get(task) ?? 0),
-      // A tool of a server is one tool for all; Bash and its like belong to a session.
+      // All sessions share the breaker of an MCP tool; built-in tools such as Bash have one per session.
       breaker: { scope: name.startsWith('mcp__') ? 'shared' : 'session' },
     };
     if (wouldAsk(this.#gear, name, [args], host)) return makeDecision('ask', 'A rule wants this confirmed.');
@@ -101,7 +101,7 @@ class RunHooks {
     return {};
   }
 
-  /** Once per model turn; a halt that no refused call told of ends the run here. */
+  /** Called once per model turn; ends a halted run if no refused call has ended it. */
   async postToolBatch(input: HookInput): Promise<object> {
     const task = this.taskOf(input);
     this.#turns.set(task, (this.#turns.get(task) ?? 0) + 1);
@@ -145,7 +145,7 @@ class RunHooks {
   }
 }
 
-/** Denied and ended at once: `continue: false` alone would still run this call. */
+/** Denies the call and ends the run: with `continue: false` alone the call would still run. */
 function makeRefusedOutput(refusal: Refusal): object {
   const output = makeDecision('deny', refusalText(refusal));
   return refusal.kind === 'halt' ? { ...output, continue: false, stopReason: refusal.explanation } : output;

@@ -1,4 +1,7 @@
-/** Claude Agent SDK: `query` with hooks that fail closed, budgets from its messages, and subagents as workers. */
+/**
+ * The adapter of the Claude Agent SDK: adds hooks that fail closed to `query`, counts usage from its messages, and
+ * treats subagents as workers.
+ */
 
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
@@ -19,7 +22,7 @@ interface QueryLike extends AsyncIterable<unknown> {
   close?(): unknown;
 }
 
-/** `query`, guarded: every run is a task, and its result message says why it was ended, under `switchgear`. */
+/** Guards `query`: every run is a task, and the result message of a halted run has the reason in `switchgear`. */
 export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   query: Q,
   options: ProtectOptions = {},

@@ -1,4 +1,4 @@
-/** What the messages of Claude tell its tasks: words and costs of each model call, once, when it is complete. */
+/** Reports the messages of Claude to their tasks: the text and usage of each model call, once, when it is complete. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { recordUsage } from '../../guard/entries/host-call.ts';
@@ -15,7 +15,7 @@ interface Message {
   };
 }
 
-/** A model call as far as it has come: one message per block of it, all with the same id. */
+/** A model call in progress: it has one message per content block, all with the same id. */
 interface ModelCall {
   readonly id: string;
   readonly task: Task;
@@ -31,7 +31,7 @@ export interface ClaudeMessageObserver {
 }
 
 export function createMessageObserver(gear: Switchgear, taskOf: (message: Message) => Task): ClaudeMessageObserver {
-  /** By task: agents speak at the same time. */
+  /** The model calls in progress by task: several agents may run at the same time. */
   const openCalls = new Map<Task, ModelCall>();
 
   function flush(task: Task): void {
@@ -42,7 +42,7 @@ export function createMessageObserver(gear: Switchgear, taskOf: (message: Messag
     task.observe({ type: 'assistant', text, toolUse });
     const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
     const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
-    // What Claude calls input leaves out what came from the cache and what went there.
+    // `input_tokens` of Claude excludes cached tokens, both read and written.
     const inputTokens = (usage.input_tokens ?? 0) + cacheReadTokens + cacheWriteTokens;
     recordUsage(gear, task, {
       model,
@@ -70,7 +70,7 @@ export function createMessageObserver(gear: Switchgear, taskOf: (message: Messag
       if (block?.type === 'text') modelCall.text += String(block.text);
       if (block?.type === 'tool_use') modelCall.toolUse = true;
     }
-    modelCall.usage = usage; // The last of them is the nearest to the truth.
+    modelCall.usage = usage; // The last message of a model call has the final counts.
     openCalls.set(task, modelCall);
   }
 

@@ -1,4 +1,4 @@
-/** The workers of a run that are out: each is sent by a call of the Agent tool, starts as an agent, and stops. */
+/** The running workers of a query: a call of the Agent tool sends each worker; it then starts as an agent and stops. */
 
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -12,12 +12,15 @@ export interface MessageOrigin {
   readonly parent_tool_use_id?: string | null;
 }
 
-/** A worker that is out, and the agent that it became. */
+/** A running worker and the agent that runs it. */
 interface SentWorker {
   readonly type: string;
   readonly worker: OpenWorker;
   agent?: string;
-  /** In the background its call comes back at once, in the foreground after it has stopped. */
+  /**
+   * Whether the call has returned while the worker runs in the background; otherwise it returns after the worker
+   * stops.
+   */
   isLaunched?: boolean;
   isOver?: boolean;
 }

@@ -1,4 +1,7 @@
-/** Whose task the calls of a framework belong to: the one handed in, the one around, or one of our own for each run. */
+/**
+ * Finds the task of a framework's calls: the task passed to `protect`, the task around the call, or a new one for
+ * each run.
+ */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
@@ -9,34 +12,37 @@ import type { HostAnswer } from '../../guard/entries/host-call.ts';
 import { runtimeOf } from '../../guard/internal.ts';
 import { judgeByStructure } from './open-worker.ts';
 
-/** What every `protect` takes. */
+/** The options of every `protect`. */
 export interface ProtectOptions {
-  /** The gear that guards; the one of the process unless said. */
+  /** The gear to use; by default the gear of the process. */
   readonly gear?: Switchgear;
-  /** The task that everything belongs to, or options for those that are opened for each run. */
+  /** The task of all calls, or the options of the tasks that are started for each run. */
   readonly task?: Task | TaskOptions;
 }
 
-/** What a `protect` takes that sees which tools a model is shown. */
+/** The options of a `protect` that can hide tools from the model. */
 export interface HidingOptions extends ProtectOptions {
-  /** Hides tools from the model while their circuits are open; unless said, a call of one is told why not. */
+  /**
+   * Hides tools from the model while their breakers are open. By default such tools are visible, and a call to one is
+   * refused with the reason.
+   */
   readonly hideOpenTools?: boolean;
 }
 
-/** Whether it is a task that runs, and not options for one. */
+/** Whether the value is a task, not options for one. */
 export function isTask(taskOrOptions: Task | TaskOptions | undefined): taskOrOptions is Task {
   return taskOrOptions !== undefined && 'observe' in taskOrOptions;
 }
 
 export interface HostRun {
   readonly gear: Switchgear;
-  /** The task of a call that begins now. */
+  /** Returns the task of a call that starts now. */
   beginCall(): Task;
-  /** The call is over. A run of ours that nothing follows ends by itself. */
+  /** Records the end of a call. A run that the adapter started ends by itself if no other call follows. */
   endCall(task: Task): void;
-  /** A person is being asked, outside of the run: its task stands still until the next call. */
+  /** Stops the clocks of the task until the next call, because the host asks a person. */
   awaitApproval(task: Task): void;
-  /** The run came to its answer. */
+  /** Ends the run after its final answer. */
   end(task: Task): void;
   /** The halt of the latest run. */
   readonly halt: Refusal | undefined;
@@ -48,11 +54,11 @@ export function createHostRun({ gear = defaultSwitchgear(), task: taskOrOptions 
   let latestTask: Task | undefined;
   let runningCalls = 0;
   let isWaiting = false;
-  /** Since when nothing is out. */
+  /** The time since which no call is running. */
   let idleSinceMs: number | undefined;
   let cancel: (() => void) | undefined;
 
-  /** One timer for the whole run: whoever looks too early looks again. */
+  /** Ends the run if it has been idle long enough; otherwise the one timer of the run is set again. */
   function endIfIdle(): void {
     cancel = undefined;
     if (ownTask === undefined || idleSinceMs === undefined) return;
@@ -89,7 +95,7 @@ export function createHostRun({ gear = defaultSwitchgear(), task: taskOrOptions 
       if (task !== ownTask || --runningCalls > 0) return;
       if (isWaiting) task.pause();
       idleSinceMs = clock.nowMs();
-      // A host that stops at its own limit of steps tells nobody, and its task would be taken for a silent one.
+      // A host that stops at its own step limit does not report it; without this timer its task would halt as idle.
       cancel ??= clock.after(hostRestMs, endIfIdle);
     },
     awaitApproval(task) {
@@ -102,7 +108,7 @@ export function createHostRun({ gear = defaultSwitchgear(), task: taskOrOptions 
   };
 }
 
-/** The runs of a host, each under all its names, with a task of its own in the session of its conversation. */
+/** Tracks the runs of a host. A run can have several names, and has its own task in the session of its conversation. */
 export function createHostRuns(options: ProtectOptions): (names: readonly string[], session?: string) => HostRun {
   const runs = new Map<string, HostRun>();
   const { task } = options;
@@ -118,7 +124,7 @@ export function createHostRuns(options: ProtectOptions): (names: readonly string
   };
 }
 
-/** An agent behind a tool is a worker: counted against its limit, its failures booked on itself. */
+/** Runs a tool that is an agent as a delegation to a worker. */
 export async function delegateToWorker<T>(
   { gear }: HostRun,
   task: Task,
@@ -136,7 +142,7 @@ export function refusalText({ message, remediation }: Refusal): string {
   return `${message.replace(/[.\s]+$/, '')}. ${remediation}`;
 }
 
-/** A refusal for hosts that show the model what was thrown. */
+/** A refusal as an error, for hosts that show thrown errors to the model. */
 export function makeRefusedError(refusal: Refusal): RefusedError {
   return Object.assign(new RefusedError(refusal), { message: refusalText(refusal) });
 }
@@ -144,17 +150,17 @@ export function makeRefusedError(refusal: Refusal): RefusedError {
 const turns = new WeakMap<Task, number>();
 const closedTasks = new WeakSet<Task>();
 
-/** The model turn that a task is in. */
+/** The current model turn of a task. */
 export function turnOf(task: Task): string | undefined {
   return turns.get(task)?.toString();
 }
 
-/** A model is called: what it asks for belongs to the next turn. */
+/** Starts the next model turn of a task, at a call of the model. */
 export function beginTurn(task: Task): void {
   turns.set(task, (turns.get(task) ?? 0) + 1);
 }
 
-/** Whether a halted task may have its one closing answer from the model: not where money or time is what ran out. */
+/** Whether a halted task may call the model for its one closing answer: not if the halt was about money or time. */
 export function claimClosingAnswer(task: Task, { code, control }: Refusal): boolean {
   const isSpent = code === 'token_spend_limit' || code === 'token_limit';
   if (isSpent || control === 'deadline' || control === 'operator' || closedTasks.has(task)) return false;
@@ -162,7 +168,7 @@ export function claimClosingAnswer(task: Task, { code, control }: Refusal): bool
   return true;
 }
 
-/** What a framework's result carries about a halt, as plain data. */
+/** The data about a halt in the result of a framework. */
 export interface HaltFacts {
   readonly code: Refusal['code'];
   readonly message: string;

@@ -1,4 +1,4 @@
-/** A worker that the host runs itself: sent out when it starts, booked when it comes back. */
+/** A worker that the host runs itself: admitted when it starts, settled when it returns. */
 
 import { readWorkerFailure, type WorkerFailure } from '../../core/controls/worker-failure.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -6,7 +6,7 @@ import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { endingOf, type OpenCall } from '../../guard/entries/host-call.ts';
 
-/** A worker that is out, with the task that its own calls belong to. */
+/** A running worker, with the task of its calls. */
 export interface OpenWorker extends OpenCall {
   readonly task: Task;
 }
@@ -24,14 +24,16 @@ export async function openWorker(
     return work.promise;
   };
   const delegation = parent.run(() => gear.delegate(worker, run, { request, judge: judgeByStructure(worker) }));
-  delegation.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  delegation.catch(() => {}); // The host learns about an error from the worker's own result.
   const first = await Promise.race([opened.promise.then((task) => ({ task })), delegation]);
   const refusal = isRefused(first) ? refusalOf(first) : undefined;
   if (refusal !== undefined) return { refusal };
   return { refusal: undefined, task: (first as { readonly task: Task }).task, settle: endingOf(work) };
 }
 
-/** Of a host's agents only structure counts: words like "cannot" may be a good answer to whoever asked. */
+/**
+ * Judges a worker of a host by the structure of its result only: phrases like "cannot" may be part of a good answer.
+ */
 export function judgeByStructure(worker: string): (result: unknown) => WorkerFailure {
   return (result) => readWorkerFailure(result, { phrases: false, worker });
 }

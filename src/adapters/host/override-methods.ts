@@ -1,6 +1,6 @@
-/** Objects of frameworks with some of their methods replaced: everything else is theirs, and so is their type. */
+/** Replaces some methods of a framework's object; all other members and the type stay the same. */
 
-/** The others are called on the object itself, because it may have private fields. */
+/** Other methods are called on the object itself, because it may have private fields. */
 export function overrideMethods<T extends object>(thing: T, methods: Readonly<Record<PropertyKey, unknown>>): T {
   return new Proxy(thing, {
     get(target, key) {

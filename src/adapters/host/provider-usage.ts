@@ -1,16 +1,16 @@
-/** Reads what a model call cost out of a provider's answer, whole or streamed, as Anthropic and OpenAI write them. */
+/** Reads the token usage from a response of Anthropic or OpenAI, whole or streamed. */
 
 import type { Usage } from '../../ports/prices.ts';
 
 export interface UsageReader {
   append(text: string): void;
-  /** What was found, once the answer has ended. */
+  /** Returns the usage at the end of the response. */
   end(): Usage | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A reader of one answer. What is longer than the limit and no stream is not read. */
+/** Creates a reader of one response. It ignores a response that is not a stream and longer than the limit. */
 export function createUsageReader(lengthMax: number): UsageReader {
   let text = '';
   let isStream: boolean | undefined;
@@ -18,7 +18,7 @@ export function createUsageReader(lengthMax: number): UsageReader {
   let model: string | undefined;
   let usage: Fields | undefined;
 
-  /** A stream tells the cost in parts: the last word on each of them holds. */
+  /** Reads one JSON text. A stream reports the usage in parts, and the last value of each count is used. */
   function read(json: string): void {
     if (!json.includes('"usage"')) return;
     try {
@@ -29,7 +29,7 @@ export function createUsageReader(lengthMax: number): UsageReader {
       const counts = Object.entries(asFields(source.usage)).filter(([, value]) => value !== null);
       usage = { ...usage, ...Object.fromEntries(counts) };
     } catch {
-      // Half an event, or none of these formats: nothing is learned from it.
+      // An incomplete event or an unknown format is ignored.
     }
   }
 
@@ -58,7 +58,7 @@ export function createUsageReader(lengthMax: number): UsageReader {
   };
 }
 
-/** Anthropic leaves the cached part out of its input; the others have it in. */
+/** Anthropic's input count excludes cached tokens; the counts of others include them. */
 function readTokens(usage: Fields): Usage {
   const details = asFields(usage.input_tokens_details ?? usage.prompt_tokens_details);
   const isCacheSeparate = 'cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage;

@@ -1,9 +1,9 @@
-/** Which tools a model is shown, where open ones are hidden from it: it cannot ask for what would be refused. */
+/** Hides tools with an open breaker from the model. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { isCircuitOpen } from '../../guard/entries/host-call.ts';
 
-/** The tools without those whose circuit is open; a list of which nothing is hidden stays itself. */
+/** Returns the tools whose breakers are not open; the same list if all are visible. */
 export function visibleTools<T>(tools: readonly T[], gear: Switchgear, task: Task): readonly T[] {
   const visible = tools.filter(
     (tool) => !isCircuitOpen(gear, String((tool as { readonly name?: unknown }).name), task),

@@ -1,4 +1,7 @@
-/** LangChain 1.x: the settings of `createAgent`, with a middleware that guards every tool call and model call. */
+/**
+ * The adapter of LangChain 1.x: adds a middleware to the settings of `createAgent` that guards every tool call and
+ * model call.
+ */
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
@@ -15,7 +18,7 @@ import { callModel } from './model.ts';
 import { type Handler, listRunNames, type ModelRequest, type ToolRequest, threadOf } from './shapes.ts';
 import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from './tool.ts';
 
-/** The part of an agent's settings that is read: everything else passes as it is. */
+/** The settings that the adapter reads; all others pass unchanged. */
 export interface LangChainSettings {
   readonly model: unknown;
   readonly middleware?: readonly unknown[];
@@ -23,14 +26,14 @@ export interface LangChainSettings {
 
 /** Options of `protect` for LangChain. */
 export interface LangChainOptions extends HidingOptions {
-  /** Tools that are agents themselves: each is sent out as a worker, with a task of its own below this one. */
+  /** Names of tools that are agents: each call to one is a delegation with a child task. */
   readonly workers?: readonly string[];
 }
 
-/** The settings as they were given. They are read as constants, so that no type is lost, and their lists stay lists. */
+/** The type of the given settings, inferred as constants so that no type is lost, but with mutable lists. */
 type MutableSettings<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ? [...L] : S[K] };
 
-/** The settings of an agent, guarded; hand them to `createAgent`. */
+/** Returns the guarded settings of an agent, for `createAgent`. */
 export function protect<const S extends LangChainSettings>(
   settings: S,
   options: LangChainOptions = {},
@@ -42,7 +45,7 @@ export function protect<const S extends LangChainSettings>(
   const isOnlyMiddleware = !middleware.some((item) => (item as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
     name: 'switchgear',
-    // Only these two: other hooks are nodes of the graph and would use up its limit of steps.
+    // Only these two hooks: others are nodes of the graph and count towards its recursion limit.
     wrapModelCall: (request: ModelRequest, handler: Handler<ModelRequest>) =>
       callModel(runFor(listRunNames(request.state), threadOf(request.runtime)), request, handler, hideOpenTools),
     wrapToolCall: (request: ToolRequest, handler: Handler<ToolRequest>) =>
@@ -83,17 +86,21 @@ async function callTool(
     if ('refusal' in answer) return await makeRefusedMessage(toolCall, refusalText(answer.refusal));
     return appendLoopHint(answer.value, task);
   } catch (error) {
-    // What the graph steers by is not for us, and with other such middleware an error ends the run without us, too.
+    // Control-flow errors belong to the graph. With other middleware around tools, any error ends the run, also
+    // without Switchgear.
     const isForHost = isBubbleUp(error) || runtime.signal?.aborted || isBadCall(error) || !isOnlyMiddleware;
     if (isForHost) throw error;
-    // A hook of any kind takes the place of the agent's own handling of errors; this is its wording.
+    // A hook replaces the agent's own error handling; this is the same text.
     return await makeRefusedMessage(toolCall, `${error}\n Please fix your mistakes.`);
   } finally {
     run.endCall(task);
   }
 }
 
-/** Arguments that do not fit and tools that do not exist are the model's mistakes, and an interrupt is none at all. */
+/**
+ * Classifies a result: invalid arguments and unknown tools are mistakes of the model, and an interrupt is not an
+ * error.
+ */
 function classifyResult({ tool }: ToolRequest, result: unknown): 'failure' | 'neutral' | undefined {
   if (isBubbleUp(result) || isBadCall(result)) return 'neutral';
   const isError = (result as { readonly status?: unknown } | null | undefined)?.status === 'error';

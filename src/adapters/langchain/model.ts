@@ -1,4 +1,4 @@
-/** A model call in LangChain: metered and heard, and after a halt one closing answer instead of the next turn. */
+/** Guards a model call of LangChain: meters and observes it, and after a halt makes one closing answer instead. */
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
@@ -45,7 +45,7 @@ export async function callModel(
   }
 }
 
-/** An answer without calls ends the agent without a further step of its graph. */
+/** Makes the closing answer. It has no tool calls, so the agent ends without another step of its graph. */
 async function closingAnswer(
   run: HostRun,
   task: Task,
@@ -61,7 +61,7 @@ async function closingAnswer(
       observeResponse(run, task, value, readModelName(request.model));
     } catch (error) {
       if (request.runtime.signal?.aborted) throw error;
-      // The closing answer is a courtesy: without it there are our own words.
+      // Without a closing answer of the model, the adapter writes the answer.
     }
   }
   run.end(task);
@@ -75,10 +75,10 @@ async function closingAnswer(
   });
 }
 
-/** What the task learns from an answer; whether it holds calls. */
+/** Reports an answer to the task; returns whether it contains tool calls. */
 function observeResponse(run: HostRun, task: Task, value: unknown, name: string): boolean {
   const message = findAiMessage(value);
-  if (message === undefined) return true; // A command: where it leads is the graph's business.
+  if (message === undefined) return true; // A command, which the graph handles.
   const calls = message.tool_calls?.length ?? 0;
   task.observe({ type: 'assistant', text: messageText(message), toolUse: calls > 0 });
   const { usage_metadata: usage, response_metadata: metadata } = message;
@@ -94,7 +94,7 @@ function observeResponse(run: HostRun, task: Task, value: unknown, name: string)
   return calls > 0;
 }
 
-/** The message of an answer, which may come with a structured response beside it. */
+/** Finds the message of an answer, which may also contain a structured response. */
 function findAiMessage(value: unknown): AiMessageLike | undefined {
   const { type, messages } = (value ?? {}) as { readonly type?: unknown; readonly messages?: unknown };
   if (type === 'ai') return value as AiMessageLike;

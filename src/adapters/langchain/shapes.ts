@@ -1,4 +1,4 @@
-/** The subset of LangChain that its adapter reads, and the two classes that it needs from it. */
+/** The types of LangChain that the adapter uses, and the loader of two message classes. */
 
 import { SwitchgearError } from '../../core/error.ts';
 
@@ -51,7 +51,7 @@ export interface ToolRequest {
   readonly runtime: LangChainRuntime;
 }
 
-/** What both hooks hand on to. */
+/** The next handler of a hook. */
 export type Handler<R> = (request: R) => Promise<unknown>;
 
 interface MessageClasses {
@@ -59,10 +59,10 @@ interface MessageClasses {
   readonly ToolMessage: new (fields: object) => MessageLike;
 }
 
-/** LangChain's own classes, loaded when the first message of ours is made. */
+/** Loads the message classes of LangChain when the adapter makes its first message. */
 export async function loadMessageClasses(): Promise<MessageClasses> {
   try {
-    // @ts-expect-error: an optional peer, installed by those who use the framework.
+    // @ts-expect-error: an optional peer dependency, which users of the framework have installed.
     return (await import('@langchain/core/messages')) as MessageClasses;
   } catch (error) {
     const how = "this adapter needs the package '@langchain/core': run npm install @langchain/core";
@@ -70,15 +70,15 @@ export async function loadMessageClasses(): Promise<MessageClasses> {
   }
 }
 
-/** The words of a message: its content, or those parts of it that are text. */
+/** The text of a message: its content, or the text parts of it. */
 export function messageText({ content }: MessageLike): string {
   if (!Array.isArray(content)) return String(content ?? '');
   return content.map((part) => (typeof part === 'string' ? part : String(part?.text ?? ''))).join('');
 }
 
 /**
- * Names the run by what started it: the last words of a person, the same after an interrupt as before. Where other
- * middleware adds words of its own, such as a summary, it is known by the calls that the model made last.
+ * The names of a run. The first is the last message of the user, which stays the same across an interrupt. The others
+ * are the last calls of the model, which identify the run if other middleware adds a human message such as a summary.
  */
 export function listRunNames({ messages = [] }: AgentState): readonly string[] {
   const started = messages.findLast(({ type }) => type === 'human')?.id;
@@ -88,7 +88,7 @@ export function listRunNames({ messages = [] }: AgentState): readonly string[] {
   return names.length > 0 ? names : [''];
 }
 
-/** The conversation that a run belongs to, where the graph keeps one. */
+/** The thread id of a run, if the graph has a checkpointer. */
 export function threadOf(runtime: LangChainRuntime | undefined): string | undefined {
   const thread = runtime?.configurable?.thread_id;
   return thread === undefined ? undefined : String(thread);

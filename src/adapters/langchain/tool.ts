@@ -1,11 +1,11 @@
-/** What guarded tools of LangChain and LangGraph have in common: how a person is asked and how a refusal is told. */
+/** Shared by guarded tools of LangChain and LangGraph: asking a person, and making a message of a refusal. */
 
 import type { Task } from '../../guard/api.ts';
 import type { HostCall } from '../../guard/entries/host-call.ts';
 import type { Answer } from '../../ports/approver.ts';
 import { type LangChainRuntime, loadMessageClasses, type ToolCallLike } from './shapes.ts';
 
-/** Asks by an interrupt, as LangChain's own middleware does; where a graph keeps nothing, nobody can be asked. */
+/** Asks by an interrupt, like LangChain's own middleware. Without a checkpointer it cannot ask. */
 export function askByInterrupt(
   { name, args }: ToolCallLike,
   runtime: LangChainRuntime,
@@ -24,23 +24,23 @@ export function askByInterrupt(
   };
 }
 
-/** A message in the place of a result. */
+/** A tool message with the refusal instead of a result. */
 export async function makeRefusedMessage({ id, name }: ToolCallLike, content: string): Promise<unknown> {
   const { ToolMessage } = await loadMessageClasses();
   return new ToolMessage({ content, name, tool_call_id: id, status: 'error' });
 }
 
-/** Whether an error is what a graph steers by. */
+/** Whether an error is control flow of the graph, such as an interrupt. */
 export function isBubbleUp(error: unknown): boolean {
   return (error as { readonly is_bubble_up?: unknown } | null | undefined)?.is_bubble_up === true;
 }
 
-/** Whether a person said yes, in the forms that resumed graphs get it. */
+/** Whether the value that resumed a graph is an approval, in any of its forms. */
 export function isApproval(answer: unknown): boolean {
   return answer === true || /^(yes|approve)$/i.test(String(answer));
 }
 
-/** What the model should be told before anything is refused, at the end of a result it reads. */
+/** Appends the pending loop hint of the task to a tool result. */
 export function appendLoopHint(value: unknown, task: Task | undefined): unknown {
   const message = value as { content?: unknown } | null | undefined;
   if (typeof message?.content !== 'string') return value;

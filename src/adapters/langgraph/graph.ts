@@ -1,4 +1,4 @@
-/** A compiled graph whose runs are tasks: from the first step to the last, across interrupts of the same thread. */
+/** Makes each run of a compiled graph a task, which continues across interrupts of the same thread. */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { hostRunsMax } from '../../core/limits.ts';
@@ -15,27 +15,27 @@ interface GraphLike {
   stream?(input: unknown, config?: unknown): Promise<Stream>;
 }
 
-/** A stream as LangChain makes them: its own iterator. */
+/** A stream of LangChain, which is its own iterator. */
 interface Stream {
   next(): Promise<IteratorResult<unknown>>;
   return?(value?: unknown): Promise<IteratorResult<unknown>>;
 }
 
-/** The graph, with a task around each run. */
+/** Returns the graph with a task around each run. */
 export function protectGraph<G extends object>(graph: G, options: ProtectOptions): G {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   const { clock } = runtimeOf(gear);
   const target = graph as G & GraphLike;
-  /** Tasks of threads that wait for a person. */
+  /** The tasks of threads that wait at an interrupt. */
   const pausedRuns = new Map<string, { readonly task: Task; readonly cancelExpiry: () => void }>();
 
-  /** The task of a run, and whether it is ours to end. */
+  /** The task of a run, and whether the adapter must end it. */
   function openRun(thread: string | undefined): { readonly task: Task; readonly isOwn: boolean } {
     const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
     if (outerTask !== undefined) return { task: outerTask, isOwn: false };
     const pausedRun = thread === undefined ? undefined : pausedRuns.get(thread);
     if (pausedRun === undefined || thread === undefined) {
-      // A thread is a conversation: what its workers failed at is counted in it.
+      // The thread is the session, so failures of workers are counted per thread.
       return {
         task: gear.startTask({ ...(thread && { session: thread }), ...(taskOption as TaskOptions) }),
         isOwn: true,
@@ -114,7 +114,7 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
   return guardOnce(graph, gear, () => overrideMethods(graph, { invoke, stream }));
 }
 
-/** Whether a state, or a chunk of any stream mode, tells of an interrupt. */
+/** Whether a state, or a chunk of any stream mode, contains an interrupt. */
 function hasInterrupt(value: unknown): boolean {
   const parts = Array.isArray(value) ? value : [value];
   return parts.some((part) => typeof part === 'object' && part !== null && '__interrupt__' in part);

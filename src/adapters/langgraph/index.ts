@@ -1,4 +1,6 @@
-/** LangGraph: compiled graphs as tasks, and the tools and chat models of their nodes, guarded. */
+/**
+ * The adapter of LangGraph: makes runs of compiled graphs tasks, and guards the tools and chat models of their nodes.
+ */
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
@@ -28,7 +30,7 @@ interface Invokable {
   readonly name?: unknown;
 }
 
-/** A compiled graph, a chat model, a tool or a list of tools, guarded; what is none of these stays as it is. */
+/** Guards a compiled graph, a chat model, a tool or a list of tools; returns any other object unchanged. */
 export function protect<T extends object>(thing: T, options: ProtectOptions = {}): T {
   if (Array.isArray(thing)) return thing.map((each) => protect(each as object, options)) as T;
   if (!('invoke' in thing) || typeof thing.invoke !== 'function') return thing;
@@ -37,7 +39,7 @@ export function protect<T extends object>(thing: T, options: ProtectOptions = {}
   return protectTool(thing as T & Invokable, options);
 }
 
-/** A tool as nodes call it: with a call of the model, or with plain arguments. */
+/** Guards a tool, which nodes invoke with a tool call of the model or with plain arguments. */
 function protectTool<T extends Invokable & object>(tool: T, options: ProtectOptions): T {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   const name = String(tool.name);
@@ -68,7 +70,7 @@ function classifyStatus(ending: object): 'failure' | undefined {
   return value?.status === 'error' ? 'failure' : undefined;
 }
 
-/** A chat model, also once tools are bound to it. */
+/** Guards a chat model, also after `bindTools`. */
 function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, namedModel: unknown = model): T {
   const run = createHostRun(options);
 

@@ -1,4 +1,4 @@
-/** Delegation limits that live in a graph's own state: for supervisors that are nodes and send work to other nodes. */
+/** Delegation limits in the state of a graph, for supervisor nodes that send work to other nodes. */
 
 import { findCauseHint } from '../../core/controls/delegation/cause-hint.ts';
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
@@ -13,46 +13,46 @@ import { wait } from '../../platform/system-clock.ts';
 import type { MessageLike } from '../langchain/shapes.ts';
 import { isApproval } from '../langchain/tool.ts';
 
-/** What is remembered beside the counts: what was counted already, when and why. */
+/** State beside the counts: the last message that was read, and the time and reason of each worker's last failure. */
 export interface DelegationNotes {
-  /** The message that was read last. */
+  /** The id of the last message that was read. */
   readonly seen?: string;
-  /** When each worker failed last, in wall time. */
+  /** The wall time of each worker's last failure. */
   readonly failedAtMs?: Readonly<Record<string, number>>;
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
-/** The part of a graph's state that is read. */
+/** The part of a graph's state that the supervisor reads. */
 export interface SupervisedState {
   readonly messages?: readonly MessageLike[];
   readonly delegation_failures?: FailureCounts;
   readonly delegation_notes?: DelegationNotes;
 }
 
-/** What a node returns to change it. The counts are added: parallel branches that fail both count. */
+/** The update that a node returns. Counts are added to the state, so failures of parallel branches all count. */
 export interface SupervisedUpdate {
   readonly delegation_failures?: FailureCounts;
   readonly delegation_notes?: DelegationNotes;
 }
 
-/** Where to go, and what goes into the state on the way. */
+/** The next worker and the update of the state. */
 export interface NextStep {
   /** The worker to send; undefined ends the run. */
   readonly worker: string | undefined;
-  /** What a person should read, where the limit ended it. */
+  /** The message for the user if a limit ended the run. */
   readonly message?: string;
   readonly update: SupervisedUpdate;
 }
 
 /** Options of `supervisor`. */
 export interface SupervisorOptions {
-  /** The gear whose `delegation` settings hold; the one of the process unless said. */
+  /** The gear whose `delegation` settings apply; by default the gear of the process. */
   readonly gear?: Switchgear;
-  /** The workers by the names that their messages carry. */
+  /** The names of the workers, as in the `name` of their messages. */
   readonly workers: readonly string[];
-  /** Asked where a limit would end the run: hand in `interrupt`. A yes sends the worker once more. */
+  /** Called before a limit ends the run; pass `interrupt`. An approval gives the worker one more try. */
   readonly ask?: (question: string) => unknown;
-  /** Takes the lines about failures and trips; nobody unless said. */
+  /** Receives a line for each failure and trip; by default none are logged. */
   readonly log?: (line: string) => void;
 }
 
@@ -62,17 +62,17 @@ export interface Supervisor {
   readonly failures: Channel<FailureCounts>;
   /** For the state: `delegation_notes: Annotation(supervisor.notes)`. */
   readonly notes: Channel<DelegationNotes>;
-  /** For the prompt of the supervisor: the limit, in words for a model. */
+  /** A text about the limit for the supervisor's prompt. */
   readonly prompt: string;
-  /** Books a failure: a node returns it, also beside others of the same step. */
+  /** Returns the update that counts a failure. Several nodes may return one in the same step. */
   recordDelegationFailure(state: SupervisedState, worker: string, reason: string): SupervisedUpdate;
-  /** Whether a worker may be sent, and if not, why. */
+  /** Whether work may be delegated to a worker, and if not, the reason. */
   checkCircuitBreaker(state: SupervisedState, worker: string): [mayDelegate: boolean, reason: string];
-  /** One turn: reads the last worker's message, has a worker chosen, and says where to go. */
+  /** Runs one turn of the supervisor: reads the last worker's message, calls `choose`, and returns the next worker. */
   next(state: SupervisedState, choose: Choose): Promise<NextStep>;
 }
 
-/** Chooses the next worker, or none where the work is done. */
+/** Chooses the next worker, or undefined if the work is done. */
 export type Choose = (state: SupervisedState) => string | undefined | Promise<string | undefined>;
 
 interface Channel<T> {
@@ -80,7 +80,7 @@ interface Channel<T> {
   readonly default: () => T;
 }
 
-/** The functions of a supervisor, with the limits of a gear. */
+/** Creates a supervisor with the delegation limits of a gear. */
 export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: SupervisorOptions): Supervisor {
   const { clock } = runtimeOf(gear);
   const { delegation } = gear.settings;
@@ -104,7 +104,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
       ...(count < limit ? [] : [tripLine(worker, count, limit)]),
     ];
     for (const line of lines) log?.(line);
-    // What is too old to count is taken back together with the new failure.
+    // Failures that are too old to count are subtracted in the same update.
     const forgotten = failuresOf(state.delegation_failures ?? {}, worker) - (count - 1);
     return {
       delegation_failures: { [worker]: 1 - forgotten },
@@ -118,7 +118,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     return count < limit ? [true, ''] : [false, blockReason(worker, count, limit)];
   }
 
-  /** What the last message says of the worker who wrote it; each message is read once. */
+  /** Counts a failure if the last message is from a worker and reports one; reads each message once. */
   function readLastMessage(state: SupervisedState): SupervisedUpdate {
     const last = state.messages?.at(-1) as (MessageLike & { readonly name?: string }) | undefined;
     const worker = last?.name;
@@ -147,7 +147,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     return isApproval(ask?.(message)) ? { worker: chosen, update } : { worker: undefined, message, update };
   }
 
-  /** Waits 2, 4, 8 … seconds before a worker that failed is sent again, where the settings say so. */
+  /** Waits 2, 4, 8 … seconds before the next delegation to a worker that failed, if `backoff` is on. */
   async function backOff(failures: number): Promise<void> {
     if (failures === 0 || !gear.settings.delegation.backoff) return;
     await wait(clock, 1000 * 2 ** failures);
@@ -163,7 +163,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
   };
 }
 
-/** The state as it will be. */
+/** The state after an update. */
 function applyUpdate(state: SupervisedState, update: SupervisedUpdate): SupervisedState {
   return {
     ...state,
@@ -172,7 +172,7 @@ function applyUpdate(state: SupervisedState, update: SupervisedUpdate): Supervis
   };
 }
 
-/** Counts are added and not replaced, so that none of two branches is lost. */
+/** Adds counts, so that failures of parallel branches are all kept. */
 function addCounts(current: FailureCounts, update: FailureCounts): FailureCounts {
   const next: Record<string, number> = { ...current };
   for (const [worker, count] of Object.entries(update)) {

@@ -1,4 +1,6 @@
-/** OpenAI Agents: a runner whose runs are tasks, with guardrails around every tool and a metered model. */
+/**
+ * The adapter of OpenAI Agents: makes runs of a runner tasks, with guardrails around every tool and a metered model.
+ */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
@@ -13,7 +15,7 @@ import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
 
 /** Options of `protect` for OpenAI Agents. */
 export interface OpenAiAgentsOptions extends ProtectOptions {
-  /** Tools that are agents themselves, such as those of `agent.asTool`. */
+  /** Names of tools that are agents, such as those made by `agent.asTool`. */
   readonly workers?: readonly string[];
 }
 
@@ -37,7 +39,7 @@ interface RunOptions {
 interface RunResult {
   readonly interruptions?: readonly unknown[];
   readonly state?: object;
-  /** Of streamed runs: settles with the run. */
+  /** In streamed runs: settles when the run ends. */
   readonly completed?: Promise<void>;
 }
 
@@ -46,10 +48,10 @@ interface RunnerLike {
   run(agent: AgentLike, input: unknown, options?: RunOptions): Promise<RunResult>;
 }
 
-/** Errors of tools whose options were protected: the SDK shows their words to nobody else. */
+/** Errors of tools whose options were protected: the SDK hides the errors of other tools. */
 const errors = new Map<string, unknown>();
 
-/** A runner, guarded; or the options of a tool, whose real errors are then known. */
+/** Guards a runner; or wraps the options of a tool, so that the adapter sees its real errors. */
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
   if ('run' in thing && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
   if ('execute' in thing) return recordErrors(thing as T & { execute: Execute });
@@ -90,7 +92,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
   const RunnerClass = runner.constructor as new (config: object) => R;
   const inner = new RunnerClass({ ...runner.config, ...(modelProvider && { modelProvider: { getModel } }) });
 
-  /** The task of a run, and whether it is ours to end. */
+  /** The task of a run, and whether the adapter must end it. */
   function openRun(input: unknown): readonly [Task, boolean] {
     const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
     if (outerTask !== undefined) return [outerTask, false];
@@ -126,7 +128,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
   return guardOnce(runner, gear, () => overrideMethods(inner, { run }));
 }
 
-/** Makes guarded twins of agents: the same twin for the same agent, also around a circle of handoffs. */
+/** Makes guarded copies of agents: one copy for each agent, also if handoffs form a cycle. */
 function createAgentGuard(runnerContext: RunnerContext) {
   const twins = new WeakMap<AgentLike, AgentLike>();
   const guardedTools = new WeakMap<object, object>();
@@ -140,11 +142,11 @@ function createAgentGuard(runnerContext: RunnerContext) {
     );
     twins.set(agent, twin);
     twins.set(twin, twin);
-    // All of them: those of MCP servers are not in the list of tools.
+    // Not `tools`, which lacks the tools of MCP servers.
     twin.getAllTools = async (context) => {
       const tools = await agent.getAllTools(context);
       return tools.map((tool) => {
-        // The SDK asks for them in every turn.
+        // The SDK requests the tools in every turn, so guarded tools are cached.
         const guardedTool = guardedTools.get(tool) ?? guardTool(tool, runnerContext);
         guardedTools.set(tool, guardedTool);
         return guardedTool;
@@ -160,7 +162,7 @@ function createAgentGuard(runnerContext: RunnerContext) {
   };
 }
 
-/** A state that was kept as text names the agents as they were. */
+/** Replaces the current agent of a deserialized state by its guarded copy. */
 function guardState(input: unknown, guardAgent: (agent: AgentLike) => AgentLike): unknown {
   const state = input as { _currentAgent?: AgentLike } | null;
   if (typeof state === 'object' && state?._currentAgent !== undefined) {
@@ -169,7 +171,7 @@ function guardState(input: unknown, guardAgent: (agent: AgentLike) => AgentLike)
   return input;
 }
 
-/** Calls that never came to their guardrail: the run was ended by an error, their own or another's. */
+/** Settles calls that did not reach their output guardrail because an error ended the run. */
 function settleUnfinished(calls: OpenCalls, task: Task, error: unknown): void {
   const thrown = (error as { readonly error?: unknown } | undefined)?.error ?? error;
   for (const [id, call] of calls) {

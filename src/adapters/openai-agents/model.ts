@@ -1,4 +1,6 @@
-/** A model of the OpenAI Agents SDK, guarded: metered and heard, and after a halt it gives one closing answer. */
+/**
+ * Guards a model of the OpenAI Agents SDK: meters and observes its calls, and gives one closing answer after a halt.
+ */
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
@@ -85,7 +87,7 @@ function beginModelCall(gear: Switchgear, { input }: ModelRequest): Task | undef
   return task;
 }
 
-/** What the task learns from an answer. A handoff is run by the host alone: here is where it is seen. */
+/** Reports an answer to the task. Handoffs have no guardrails, so they are counted here. */
 function observeResponse(
   gear: Switchgear,
   task: Task | undefined,
@@ -134,11 +136,11 @@ async function closingAnswer(
       : { ...response, output };
   } catch (error) {
     if (request.signal?.aborted) throw error;
-    return makeHaltAnswer(request, halt); // The closing answer is a courtesy: without it there are our own words.
+    return makeHaltAnswer(request, halt); // Without a closing answer of the model, the adapter writes the answer.
   }
 }
 
-/** Our own words as an answer; where the agent has to answer in a form, there is none, and it is thrown. */
+/** Makes the closing answer of a halted run; throws if the agent must answer in a structured form. */
 function makeHaltAnswer({ outputType = 'text' }: ModelRequest, halt: Refusal): ModelResponse {
   if (outputType !== 'text') throw makeRefusedError(halt);
   const content = [{ type: 'output_text', text: refusalText(halt) }];

@@ -1,11 +1,11 @@
-/** A tool of the OpenAI Agents SDK between two guardrails: what it is called with, and what came of it. */
+/** Guards a tool of the OpenAI Agents SDK by two guardrails: one decides before the call, one settles it afterwards. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { beginHostCall, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
-/** Calls that are out, by their tasks, tools and ids: some providers give the same ids to the calls of every run. */
+/** Running calls by task, tool and id: some providers use the same call ids in every run. */
 export type OpenCalls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
 
 interface ToolLike {
@@ -21,24 +21,24 @@ interface GuardrailInput {
   readonly output?: unknown;
 }
 
-/** What the tools of a runner share. */
+/** The shared state of the tools of a runner. */
 export interface RunnerContext {
   readonly gear: Switchgear;
   readonly calls: OpenCalls;
-  /** Errors that tools told of, by the ids of their calls. */
+  /** Errors reported by protected tools, by call id. */
   readonly errors: Map<string, unknown>;
-  /** The signal of each task's run. */
+  /** The abort signal of each task's run. */
   readonly signals: WeakMap<Task, AbortSignal>;
   readonly workers: readonly string[];
 }
 
-/** What the SDK makes of every error, unless a tool says otherwise. */
+/** The SDK's default result of a tool that threw an error. */
 const hiddenError = 'An error occurred while running the tool. Please try again.';
 const allow = { behavior: { type: 'allow' } };
 
 export function guardTool(tool: object, { gear, calls, errors, signals, workers }: RunnerContext): object {
   const { type, name: toolName, inputGuardrails = [], outputGuardrails = [], needsApproval } = tool as ToolLike;
-  if (type !== 'function') return tool; // The provider runs it.
+  if (type !== 'function') return tool; // The provider runs this tool.
   const name = String(toolName);
   const pendingApprovals = new Set<string>();
   const callKey = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
@@ -50,7 +50,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
       const { callId } = toolCall;
       const task = gear.currentTask();
       const key = callKey(task, callId);
-      if (calls.has(key)) return allow; // Asked about before and after an approval.
+      if (calls.has(key)) return allow; // The SDK runs the guardrail twice, before and after an approval.
       const input = parseArguments(toolCall.arguments);
       const ask = () => ({ approved: pendingApprovals.delete(key), by: 'the user' });
       const answer =

@@ -1,4 +1,7 @@
-/** Books what an agent says on the tasks of a gear: each call, model call and subagent once, whoever tells it first. */
+/**
+ * Counts the events of an agent on the tasks of a gear: each call, model call and subagent once, even if several
+ * sources report it.
+ */
 
 import { createRecentMap } from '../../core/bounded.ts';
 import { toUsd } from '../../core/builtin-prices.ts';
@@ -28,47 +31,49 @@ import { createUsageLedger, type UsageCharge } from './usage-ledger.ts';
 
 /** Options of `accountEvents`. */
 export interface AccountingOptions {
-  /** Called once, at whatever moment a limit is reached: the process has to be ended. */
+  /** Called once, when a limit is reached and the process must be ended. */
   readonly onHalt?: (halt: Refusal) => void;
-  /** Whether others refuse the calls of a tool that repeat: then they are not halted for it here, or later. */
+  /**
+   * Whether hooks refuse repeated calls of this tool. If so, a loop of the tool does not halt the run, or only later.
+   */
   readonly isGuardedByHooks?: (tool: string) => boolean;
-  /** Limits of subagents by their names, where they are not those of the policy. */
+  /** Limits of subagents by name, if they differ from the policy. */
   readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
-/** Tokens and what they cost, in US dollars. */
+/** Token counts and their cost in US dollars. */
 export interface TokenSpend extends Tokens {
   readonly costUsd: number;
 }
 
-/** Books agent events on a task and on the tasks of its subagents. */
+/** Counts agent events on a task and on the tasks of its subagents. */
 export interface EventAccounting {
-  /** Books an event. A halt comes back once there is one; it never throws. */
+  /** Counts an event. Returns the halt once there is one; never throws. */
   account(event: AgentEvent): Refusal | undefined;
   /**
-   * What ends the run: a halt of its task, or of a subagent, which cannot be ended without the process that it is in.
-   * Its `task` says whose it is.
+   * The refusal that ends the run: a halt of its task or of a subagent, whose process is that of the run. `task`
+   * names the halted task.
    */
   readonly halt: Refusal | undefined;
-  /** The session of the agent's own, to go on with it later, and its model. */
+  /** The agent's own session id, for resuming it later, and its model. */
   readonly session: string | undefined;
   readonly model: string | undefined;
   /** The last answer. */
   readonly result: ResultEvent | undefined;
-  /** All that was used, also after a halt. */
+  /** The total usage, including usage after a halt. */
   readonly spent: TokenSpend;
-  /** Tasks of subagents, those that ended included. */
+  /** The tasks of all subagents, including those that ended. */
   readonly subagents: readonly Task[];
-  /** The process stands still: neither it nor its subagents are idle, and no time is counted. */
+  /** Pauses the task and its subagents while the process is suspended. */
   pause(): void;
   resume(): void;
-  /** The process is gone: what is open is closed. The task itself is its owner's to end. */
+  /** Closes open calls and subagents after the process ended. The caller ends the task itself. */
   end(): void;
 }
 
 const countedAfterHalt: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
 
-/** Begins to book on a task, which its owner started and ends. */
+/** Starts to count events on a task, which the caller starts and ends. */
 export function accountEvents(
   gear: Switchgear,
   task: Task,
@@ -117,7 +122,7 @@ export function accountEvents(
     if (stop !== undefined) halt(runtime, root, stop, name, clock.nowMs());
   }
 
-  /** One sign of life is like another: a flood of them is told now and then. */
+  /** Reports signs of life at a limited rate, because they are all alike. */
   function observeHeartbeat(owner: Task): void {
     const nowMs = clock.nowMs();
     if (nowMs - (heartbeatsAtMs.get(owner) ?? Number.NEGATIVE_INFINITY) < signEveryMs) return;
@@ -157,7 +162,7 @@ export function accountEvents(
       return;
     }
     const { micros, ...usage } = charge;
-    // Half a millionth less: rounded up again, it is the whole number that it was.
+    // Subtract half a millionth of a dollar, so that rounding up gives the same whole number again.
     owner.observe({ type: 'usage', ...usage, costUsd: Math.max(0, micros - 0.5) / 1_000_000 });
   }
 
@@ -166,7 +171,7 @@ export function accountEvents(
     subagents.taskOf(agent).observe({ type: 'assistant', text, ...reported });
   }
 
-  /** Usage without a model is the session's. */
+  /** Usage without a model is of the session's model. */
   function withSessionModel<E extends { readonly model?: string }>(event: E): E {
     return event.model === undefined && model !== undefined ? { ...event, model } : event;
   }
@@ -238,7 +243,7 @@ export function accountEvents(
   return {
     account(event) {
       try {
-        // After a halt only what it cost, and how it ended, is of interest.
+        // After a halt only usage and results are counted.
         if (halted === undefined || countedAfterHalt.has(event.type)) accountEvent(event);
       } catch (error) {
         countError(runtime, 'agents', error);

@@ -1,11 +1,11 @@
-/** Texts that are told in pieces, joined: they are compared with others as what they are, one text. */
+/** Joins texts that arrive in pieces, so that a whole text is compared with others. */
 
 import { textLengthMax } from '../../core/limits.ts';
 import type { AssistantEvent } from '../reading/agent-event.ts';
 
 export interface JoinedTexts {
   add(event: AssistantEvent): void;
-  /** Something else came: what an agent said until now is a whole text. */
+  /** Completes the text of an agent, because another event arrived. */
   close(agent: string | undefined): void;
   end(): void;
 }

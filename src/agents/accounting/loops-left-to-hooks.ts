@@ -1,6 +1,6 @@
 /**
- * A loop that somebody who can refuse the calls sees, too, is theirs: a watcher's halt waits for them, and comes all
- * the same where they let it go on.
+ * Leaves loops of tools with hooks to the hooks, which can refuse a call. If the loop continues, the run halts after
+ * some more calls.
  */
 
 import type { Control } from '../../core/control.ts';
@@ -9,17 +9,19 @@ import { loopsLeftCallsMax, loopsLeftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskState } from '../../guard/internal.ts';
 
-/** What shows by the words of the agent, which only a watcher hears. */
+/** Evidence from the agent's texts, which hooks do not see. */
 const textEvidence: ReadonlySet<unknown> = new Set<LoopEvidence>(['near_call', 'near_error', 'same_words']);
 
-/** Has a task leave loops of some tools to others. */
+/** Makes a task leave loops of some tools to hooks. */
 export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: string) => boolean): void {
   const { loop } = node.controls;
   if (loop?.check === undefined) return;
   const check = loop.check.bind(loop);
   let [firstCall, lastCall] = [0, Number.NEGATIVE_INFINITY];
 
-  /** Whether it is left: for as many calls as a few refusals take. A few others in between end nothing. */
+  /**
+   * Whether a loop is left to the hooks: for a bounded number of calls. A few other calls in between do not reset it.
+   */
   function isLeftToHooks(verdict: Verdict): boolean {
     if (verdict.kind !== 'halt' || verdict.code !== 'tool_loop' || textEvidence.has(verdict.counters.evidence))
       return false;

@@ -1,4 +1,4 @@
-/** Calls that are out, and steps in which some may be: their tasks are not idle, as long as that can be believed. */
+/** Tracks pending calls, and steps in which unseen calls may run. For a bounded time their tasks are not idle. */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { openCallsMax, patienceMaxMs, sweepMs } from '../../core/limits.ts';
@@ -6,7 +6,7 @@ import type { Task } from '../../guard/api.ts';
 import type { ObservedCall } from '../../guard/entries/observed-call.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** A call whose result is yet to come. */
+/** A call without a result. */
 export interface PendingCall {
   readonly task: Task;
   readonly agent: string | undefined;
@@ -18,7 +18,7 @@ export interface PendingCall {
 export interface PendingCalls {
   open(id: string, task: Task, agent: string | undefined, message: string | undefined, observed: ObservedCall): void;
   close(id: string): PendingCall | undefined;
-  /** Calls of an agent that a later message shows to be over: their results were lost. */
+  /** Closes earlier calls of an agent: a later message shows that they ended and that their results were lost. */
   closeEarlier(agent: string | undefined, message: string | undefined): void;
   setStep(agent: string | undefined, task: Task, isRunning: boolean): void;
   end(): void;

@@ -1,4 +1,6 @@
-/** The subagents of a run as child tasks: begun, found by their ids, and ended, with how they came back booked once. */
+/**
+ * Runs the subagents of a run as child tasks: starts them, finds them by id, ends them, and counts each outcome once.
+ */
 
 import { sessionPollMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
@@ -9,52 +11,55 @@ import { callSiteFor, fingerprint, type Runtime, type TaskState, targetFor } fro
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 
-/** A subagent, and what is known of it. */
+/** A subagent of a run. */
 interface Subagent {
   readonly id: string;
-  /** The call that sent it, once that is known. */
+  /** The call that started the subagent, once known. */
   call: string | undefined;
   readonly task: Task;
   readonly node: TaskState;
-  /** The subagent that sent it, if it was one. */
+  /** The subagent that started this one, if any. */
   readonly sender: Subagent | undefined;
   readonly parentNode: TaskState;
   readonly worker: string;
-  /** Told of under one id, and of what it does under another, if at all. */
+  /** Whether its start and its actions are reported under different ids. */
   hidden: boolean;
-  /** How it came back, once that is known and booked. */
+  /** The outcome, once it is counted. */
   outcome: 'done' | 'error' | undefined;
-  /** Its task has ended: nothing can be booked on it any more. */
+  /** Whether its task has ended; an ended task counts no more events. */
   ended: boolean;
 }
 
-/** The run that they are part of. */
+/** The run of the subagents. */
 export interface SupervisedRun {
   readonly gear: Switchgear;
   readonly runtime: Runtime;
   readonly root: Task;
   readonly rootNode: TaskState;
-  /** Limits by the name of a subagent. */
+  /** Limits by subagent name. */
   readonly subagentLimits: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
 export interface SubagentTasks {
-  /** The task that an event of an agent belongs to: its own, its parent's once that has ended, the run's if unknown. */
+  /**
+   * The task of an agent's event: the agent's own task, its nearest running ancestor's if that has ended, or the
+   * run's if the agent is unknown.
+   */
   taskOf(agent: string | undefined): Task;
   start(event: SubagentStartedEvent): Stop | undefined;
-  /** It is over. What a hidden one did may be read a little later, and is still its own. */
+  /** Ends a subagent. Events of a hidden subagent may be read a little later and still count for it. */
   end(event: SubagentEndedEvent): void;
-  /** Ends the subagents that no event has ended. */
+  /** Ends all subagents that are still running. */
   endAll(): void;
   /** The tasks of subagents that have not ended. */
   running(): readonly Task[];
   readonly tasks: readonly Task[];
 }
 
-/** Names that say nothing of what a worker is for: each errand is a worker of its own. */
+/** Generic names, which do not identify a worker: their prompt becomes part of the worker's name. */
 const genericNames = new Set(['general-purpose', 'default', 'claude', 'general']);
 
-/** Two looks at the session files: then whatever it did was read. */
+/** Two polls of the session files, after which all events of a hidden subagent were read. */
 const lateReadMs = 2 * sessionPollMs;
 
 export function subagentTasks(
@@ -111,7 +116,7 @@ export function subagentTasks(
     return id;
   }
 
-  /** The first that has ended is not asked about any more. */
+  /** Removes the oldest ended subagent. */
   function forgetEnded(): void {
     for (const [id, { ended }] of subagents) {
       if (!ended) continue;
@@ -120,7 +125,7 @@ export function subagentTasks(
     }
   }
 
-  /** An id that nobody told of belongs to the first hidden subagent that has no other id yet. */
+  /** Assigns an unknown id to the first hidden subagent without a second id. */
   function aliasHidden(agent: string): Subagent | undefined {
     const taken = new Set(aliases.values());
     const found = [...subagents].find(([id, { hidden, ended }]) => hidden && !ended && !taken.has(id));
@@ -136,7 +141,7 @@ export function subagentTasks(
     subagent.outcome = ok && !halted ? 'done' : 'error';
     if (hidden && !halted) runtime.clock.after(lateReadMs, () => close(subagent));
     else close(subagent);
-    if (parentNode.haltStop !== undefined) return; // It ended along with those above it, and has not failed.
+    if (parentNode.haltStop !== undefined) return; // The subagent ended with its halted parent and has not failed.
     const site = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parentNode);
     recordDelegation(runtime, site, node, {
       failed: !ok || halted,
@@ -148,7 +153,7 @@ export function subagentTasks(
     if (subagent.ended) return;
     subagent.ended = true;
     subagent.task.end(subagent.outcome ?? 'error');
-    // Its counts may still be asked for; what its next calls would be compared with is not needed any more.
+    // Keep the counters, which may still be read; drop the history for loop detection.
     const { node } = subagent;
     node.recentOutput = node.callSites = node.counted = node.boundControls = undefined;
     onEnded(subagent.id);
@@ -162,10 +167,10 @@ export function subagentTasks(
     start(event) {
       const earlier = subagents.get(event.id);
       if (earlier?.ended === false) {
-        earlier.hidden ||= event.hidden === true; // Its file told of it before the stream did, or tells of it again.
+        earlier.hidden ||= event.hidden === true; // The session file and the stream report the same subagent.
         return undefined;
       }
-      // A file that tells of it knows no call, and may have told its whole story before the stream began to.
+      // A session file does not contain the call, and may report a whole subagent before the stream reports its start.
       const call = event.call ?? earlier?.call;
       if (earlier !== undefined && call !== undefined && call === (earlier.call ?? call)) {
         earlier.call = call;
@@ -193,14 +198,14 @@ export function subagentTasks(
   };
 }
 
-/** It, or the nearest above it whose task has not ended; undefined is the run itself. */
+/** The subagent, or its nearest ancestor, whose task has not ended; undefined is the run itself. */
 function findLiving(subagent: Subagent | undefined): Subagent | undefined {
   let found = subagent;
   while (found?.ended) found = found.sender;
   return found;
 }
 
-/** The worker that a subagent is: its type, and for one that may be anything its errand as well. */
+/** The worker name of a subagent: its type, and for a generic type also its prompt. */
 export function makeWorkerName(name: string | undefined, prompt: string | undefined): string {
   if (name !== undefined && !genericNames.has(name)) return asKeyName(name);
   const digest = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);

@@ -8,12 +8,12 @@ import { countedIdsMax } from '../../core/limits.ts';
 import type { Tokens, TotalEvent, UsageEvent } from '../reading/agent-event.ts';
 import type { Draft } from '../reading/reader.ts';
 
-/** Tokens and what they cost, in micro-dollars. */
+/** Token counts and their cost in micro-dollars. */
 export interface PricedTokens extends Tokens {
   readonly micros: number;
 }
 
-/** What a usage costs, as one model call. */
+/** Returns the cost of a usage as one model call. */
 export type Pricing = (usage: Tokens & { readonly model?: string; readonly costUsd?: number }) => number;
 
 /** One observation of usage, to be charged to a task. */
@@ -23,7 +23,7 @@ export interface UsageCharge extends PricedTokens {
 
 type MaybePriced = Tokens & { readonly micros?: number };
 
-/** What calls told, and what a total told beyond that and calls may still tell. */
+/** The usage reported by calls, and the part of reported totals that no call has reported yet. */
 interface CountedSum {
   fromCalls: PricedTokens;
   aheadOfCalls: PricedTokens;
@@ -32,10 +32,10 @@ interface CountedSum {
 const zero: PricedTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, micros: 0 };
 
 export interface UsageLedger {
-  /** What one call adds to what is known; undefined where it adds nothing. */
+  /** Counts a model call; returns the additional usage, or undefined if there is none. */
   countCall(event: UsageEvent): UsageCharge | undefined;
   countTotal(event: TotalEvent): UsageCharge | undefined;
-  /** Everything, whether or not anybody could still be charged. */
+  /** The total usage, including usage that could no longer be charged to a task. */
   readonly spent: PricedTokens;
 }
 
@@ -68,10 +68,10 @@ export function createUsageLedger(price: Pricing): UsageLedger {
       const earlier = calls.get(id);
       const model = event.model ?? earlier?.model;
       if (earlier !== undefined && model === earlier.model && costUsd === undefined && isCounted(event, earlier)) {
-        return undefined; // Most lines repeat what the first of a message said.
+        return undefined; // Most lines repeat the usage of the first line of a message.
       }
       const counted = earlier ?? zero;
-      // A line that was late must not take back what a later one said.
+      // A late line must not reduce counts.
       const latest: Draft<UsageCharge> = combineSpend(counted, event, Math.max);
       if (model !== undefined) latest.model = model;
       latest.micros = Math.max(counted.micros, price(costUsd === undefined ? latest : { ...latest, costUsd }));
@@ -90,7 +90,7 @@ export function createUsageLedger(price: Pricing): UsageLedger {
       const sum = of === 'run' ? getSum(runs, model) : getSum(threads, agent);
       const counted = addSpend(sum.fromCalls, sum.aheadOfCalls);
       const uncounted = combineSpend(event, counted, (a, b) => Math.max(0, a - b));
-      // What a thread used before this run is nobody's to pay now.
+      // Usage from before this run is not charged.
       if (resumed === true || (uncounted.inputTokens === 0 && uncounted.outputTokens === 0)) return undefined;
       const share = combineSpend(uncounted, zero, (a) => Math.ceil(a / callCount));
       const micros = price({ ...share, ...(model && { model }) }) * callCount;
@@ -114,7 +114,7 @@ function isCounted(event: Tokens, counted: Tokens): boolean {
   );
 }
 
-/** What of a charge no total has told before; the sum learns of the call. */
+/** Returns the part of a charge that no total has counted before, and records the call in the sum. */
 function deductCounted(sum: CountedSum, increase: PricedTokens, charge: PricedTokens): PricedTokens {
   sum.fromCalls = addSpend(sum.fromCalls, increase);
   if (sum.aheadOfCalls === zero) return charge;
@@ -143,7 +143,7 @@ function subtractSpend(a: PricedTokens, b: PricedTokens): PricedTokens {
   };
 }
 
-/** Two sums, field by field; what was not priced yet costs nothing. */
+/** Combines two sums field by field; an unpriced sum has the cost 0. */
 function combineSpend(a: MaybePriced, b: MaybePriced, combineField: (a: number, b: number) => number): PricedTokens {
   return {
     inputTokens: combineField(a.inputTokens, b.inputTokens),

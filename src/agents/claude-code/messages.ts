@@ -1,10 +1,10 @@
-/** The messages of Claude Code, which its stream and its session files share. */
+/** Reads messages of Claude Code, which have the same form in its stream and in its session files. */
 
 import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type Draft, type JsonObject } from '../reading/reader.ts';
 import { anthropicTokens, hasNoTokens } from '../reading/tokens.ts';
 
-/** Whether a usage is what was told of the same message just before: most lines repeat it. */
+/** Creates a check whether a usage repeats that of the previous line of the same message, as most lines do. */
 export function createRepeatCheck(): (message: string, usage: JsonObject) => boolean {
   let last: string | undefined;
   let [input, output]: unknown[] = [];
@@ -17,17 +17,20 @@ export function createRepeatCheck(): (message: string, usage: JsonObject) => boo
   };
 }
 
-/** What a call of the Agent tool sends out. */
+/** The arguments of a call of the Agent tool. */
 export interface SubagentRequest {
   readonly name?: string;
   readonly prompt?: string;
-  /** The subagent that sends it. */
+  /** The subagent that makes the call. */
   readonly parent?: string;
 }
 
 const agentTools = new Set(['Agent', 'Task']);
 
-/** What the model said and called. One line has one block; several share the id of a message, and its usage. */
+/**
+ * Reads the texts and calls of the model. Each line has one content block; the lines of one message share its id and
+ * usage.
+ */
 export function readClaudeMessage(
   { id, model, content, usage }: JsonObject,
   agent: string | undefined,
@@ -65,7 +68,7 @@ function readSubagentRequest({ subagent_type, prompt }: JsonObject, parent: stri
   return { ...(name && { name }), ...(promptText && { prompt: promptText }), ...(parent && { parent }) };
 }
 
-/** What calls brought, and what was said to the model. */
+/** Reads the results of calls and the messages to the model. */
 export function readClaudeResults(
   { content }: JsonObject,
   agent: string | undefined,
@@ -93,10 +96,10 @@ export function readClaudeResults(
   }
 }
 
-/** Words in tags, and the mark of an interruption, are put there by the program. */
+/** Matches texts that Claude Code itself inserts: texts in tags and the notice of an interruption. */
 const harnessText = /^\s*(<[a-z][a-z-]*>|\[Request interrupted|Caveat: The messages below)/;
 
-/** The text of a result; what is no text (an image) counts by its kind. */
+/** The text of a result; other content, such as an image, is represented by its type. */
 function readResultContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   const parts = content.map((part) => asText(asObject(part).text) ?? `[${asObject(part).type}]`);

@@ -1,4 +1,7 @@
-/** Reads the session files of Claude Code: what its stream says, with the tokens that every message had in the end. */
+/**
+ * Reads the session files of Claude Code, which contain the events of its stream with the final token counts of each
+ * message.
+ */
 
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
@@ -7,7 +10,7 @@ import { trackClaudeSubagents } from './subagents.ts';
 
 /** Options of the readers of session files. */
 export interface SessionReaderOptions {
-  /** A stream is read, too: what that shows is left to it. */
+  /** Whether the stream is read as well; then events that the stream contains are skipped. */
   readonly besideStream?: boolean;
 }
 
@@ -33,7 +36,7 @@ export function claudeSessionReader({ besideStream = false }: SessionReaderOptio
     return besideStream ? events.filter(({ type }) => type !== 'assistant' && type !== 'user') : events;
   }
 
-  /** The end of a subagent in the background is told to the model in words. */
+  /** Reads the text that tells the model about the end of a background subagent. */
   function readNotification({ content }: JsonObject): readonly AgentEvent[] {
     const text = typeof content === 'string' ? content : '';
     if (!text.startsWith('<task-notification>')) return noEvents;

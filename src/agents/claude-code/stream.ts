@@ -15,17 +15,17 @@ import { anthropicTokens, claudeModelTokens, hasNoTokens } from '../reading/toke
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
 import { type ClaudeSubagents, trackClaudeSubagents } from './subagents.ts';
 
-/** What the program says of itself that is of interest. */
+/** The subtypes of `system` events that are read. */
 const systemSubtypes = new Set(['init', 'task_started', 'task_notification', 'api_retry']);
 
-/** Reasons at which a turn ended as it should. */
+/** The stop reasons of a successful turn. */
 const successReasons = new Set(['completed', 'tool_deferred', 'background_requested']);
 
 /** Creates a reader of the event stream of Claude Code (`--output-format stream-json`). */
 export function claudeCodeReader(): Reader {
   const subagents = trackClaudeSubagents();
   const isRepeated = createRepeatCheck();
-  /** The message that is being written, as partial messages tell it. */
+  /** The message in progress, according to partial messages. */
   let currentMessage: string | undefined;
 
   function readEvent(event: JsonObject): readonly AgentEvent[] {
@@ -70,12 +70,13 @@ export function claudeCodeReader(): Reader {
   const { read, end } = jsonReader(readEvent);
   return {
     read(line) {
-      // The bulk of a stream with partial messages: the whole text follows, so its pieces need not be taken apart.
+      // Most lines of a stream with partial messages are pieces of text. The whole text follows, so they are not
+      // parsed.
       if (line.startsWith(piecePrefix)) return heartbeatOnly;
       if (line.startsWith(systemPrefix) && !systemSubtypes.has(quotedTextAt(line, systemPrefix.length)))
         return heartbeatOnly;
       if (!line.startsWith(userPrefix)) return read(line);
-      // A result is told twice, and the second time is of interest for subagents alone.
+      // A result is in the line twice; the second copy is needed only for subagents.
       const at = line.indexOf(repeatedResultField);
       return read(at === -1 || hasSubagentAnswer(line, at, subagents) ? line : `${line.slice(0, at)}}`);
     },
@@ -83,7 +84,7 @@ export function claudeCodeReader(): Reader {
   };
 }
 
-/** What the program says of itself: a session, a subagent, a retry. */
+/** Reads `system` events: a session, a subagent, a retry. */
 function readSystem(event: JsonObject, subagents: ClaudeSubagents): readonly AgentEvent[] {
   switch (event.subtype) {
     case 'init': {
@@ -105,7 +106,7 @@ function readSystem(event: JsonObject, subagents: ClaudeSubagents): readonly Age
   }
 }
 
-/** The end of a run, with the totals of each model. `final`: no subagent goes on in the background. */
+/** Reads the end of a run, with the totals of each model. `final`: no subagent continues in the background. */
 function readResult(event: JsonObject, final: boolean): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
   const models = Object.entries(asObject(event.modelUsage));
@@ -125,11 +126,11 @@ function readResult(event: JsonObject, final: boolean): readonly AgentEvent[] {
 const piecePrefix = '{"type":"stream_event","event":{"type":"content_block_';
 const systemPrefix = '{"type":"system","subtype":"';
 const userPrefix = '{"type":"user"';
-/** In a text their quotes would be escaped: these can only be the fields. */
+/** The raw JSON of the field; inside a string its quotes would be escaped. */
 const repeatedResultField = ',"tool_use_result":';
 const toolUseIdField = '"tool_use_id":"';
 
-/** Whether a line has the answer of a subagent before a place in it. */
+/** Whether a line has the answer of a subagent before a position. */
 function hasSubagentAnswer(line: string, before: number, subagents: ClaudeSubagents): boolean {
   for (let at = line.indexOf(toolUseIdField); at !== -1 && at < before; at = line.indexOf(toolUseIdField, at + 1)) {
     const from = at + toolUseIdField.length;
@@ -138,7 +139,7 @@ function hasSubagentAnswer(line: string, before: number, subagents: ClaudeSubage
   return false;
 }
 
-/** What stands in quotes from a place on. */
+/** The quoted string at a position of a line. */
 function quotedTextAt(line: string, from: number): string {
   return line.slice(from, line.indexOf('"', from));
 }
@@ -149,7 +150,7 @@ function makeUsageEvents(id: string | undefined, usage: JsonObject, model: strin
   return [{ type: 'usage', id, ...(model && { model }), ...tokens }];
 }
 
-/** Words that were typed, as far as the stream tells them from those that the harness puts there. */
+/** Whether a person or Claude Code itself wrote a user message, as far as the stream shows it. */
 function authorOf(event: JsonObject): UserEvent['by'] {
   const { isSynthetic, isMeta, parent_tool_use_id: call } = event;
   const origin = asText(asObject(event.origin).kind);

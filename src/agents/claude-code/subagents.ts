@@ -1,4 +1,4 @@
-/** Which subagents of Claude Code are out: by the call that sent them, and by the id they have everywhere else. */
+/** Tracks the running subagents of Claude Code, by the call that started each and by the id used in other events. */
 
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -6,11 +6,13 @@ import { asText, type JsonObject, noEvents } from '../reading/reader.ts';
 import type { SubagentRequest } from './messages.ts';
 
 export interface ClaudeSubagents {
-  /** Whose line it is; a subagent that nobody told of begins here. */
+  /** The agent of an event; an unknown subagent is reported as started. */
   identifyAgent(event: JsonObject, events: AgentEvent[]): string | undefined;
-  /** A call of the Agent tool was made. */
+  /** Records a call of the Agent tool. */
   recordCall(call: string, request: SubagentRequest): void;
-  /** It returned: with the answer of the subagent, or at once while that goes on in the background. */
+  /**
+   * Reads the result of such a call: the answer of the subagent, or an immediate result if it runs in the background.
+   */
   readCallResult(
     call: string,
     ok: boolean,
@@ -21,13 +23,13 @@ export interface ClaudeSubagents {
   readStarted(event: JsonObject): readonly AgentEvent[];
   readNotification(event: JsonObject): readonly AgentEvent[];
   areRunning(): boolean;
-  /** Whether a call has sent one. */
+  /** Whether a call started a subagent. */
   isSubagentCall(call: string): boolean;
 }
 
 export function trackClaudeSubagents(): ClaudeSubagents {
   const requests = new Map<string, SubagentRequest>();
-  /** The id of a subagent by its call. */
+  /** The ids of subagents by call. */
   const idByCall = new Map<string, string>();
   const running = new Set<string>();
   const finished = new Set<string>();
@@ -58,7 +60,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
       const call = asText(event.parent_tool_use_id);
       const agentId = asText(event.agent_id);
       const id = (call === undefined ? undefined : idByCall.get(call)) ?? agentId ?? call;
-      // A finished subagent that writes again was sent another message and runs again.
+      // A finished subagent that writes again has received another message and runs again.
       if (id !== undefined && event.type === 'assistant') finished.delete(id);
       if (id !== undefined) start(id, call, asText(event.subagent_type), events);
       return id;
@@ -73,7 +75,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
       if (isBackground) start(idByCall.get(call) ?? id ?? call, call, undefined, events);
       else {
         if (ok && !idByCall.has(call)) start(id ?? call, call, undefined, events);
-        // A call that was refused sent nobody, and nobody failed.
+        // A refused call started no subagent, so no failure is reported.
         finish(idByCall.get(call) ?? call, ok, reason, events);
       }
     },
@@ -82,7 +84,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
       const id = asText(event.task_id);
       const kind = asText(event.task_type);
       const isAgent = kind === undefined ? requests.has(call ?? '') : kind.endsWith('_agent');
-      if (id === undefined || !isAgent) return noEvents; // Shells in the background are tasks, too.
+      if (id === undefined || !isAgent) return noEvents; // Background shells are also reported as tasks.
       const events: AgentEvent[] = [];
       start((call && idByCall.get(call)) ?? id, call, asText(event.subagent_type), events);
       return events;

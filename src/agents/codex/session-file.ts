@@ -7,14 +7,14 @@ import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
 
-/** A reader of a rollout file of Codex, which also names its subagents. */
+/** A reader of a Codex rollout file, which also reports the thread and its parent. */
 export interface CodexSessionReader extends Reader {
-  /** The thread it is about, and the one that sent it, once its first line was read. */
+  /** The thread of the file and its parent thread, once the first line was read. */
   readonly thread: string | undefined;
   readonly parent: string | undefined;
 }
 
-/** Tools of Codex's own that no event of its stream shows. */
+/** Built-in tools of Codex that its stream does not report. */
 const unstreamedTools: ReadonlySet<string> = new Set(['view_image', 'get_goal', 'create_goal', 'update_goal']);
 
 /** Creates a reader of a rollout file of Codex. */
@@ -23,7 +23,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
   let parent: string | undefined;
   let model: string | undefined;
   let hasRecords = false;
-  /** Calls of the main thread whose results are yet to come. */
+  /** Calls of the main thread without a result. */
   const heldBackCalls = createRecentMap<JsonObject>(openCallsMax);
 
   function readLine({ type, ordinal, payload: rawPayload }: JsonObject): readonly AgentEvent[] {
@@ -33,7 +33,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
         return readMeta(payload);
       case 'turn_context':
         model = asText(payload.model) ?? model;
-        // The stream does not say it, and its totals are to be priced.
+        // The stream does not contain the model, which is needed for the price of its totals.
         return parent === undefined && model !== undefined ? [{ type: 'session', model }] : noEvents;
       case 'token_usage_record':
         hasRecords = true;
@@ -47,7 +47,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
     }
   }
 
-  /** The main thread is on the stream, with other ids; threads of subagents are here alone. */
+  /** The stream reports the main thread, with other ids; threads of subagents are only in files. */
   const isOnStream = () => besideStream && parent === undefined;
   const ownerFields = () => (parent === undefined || thread === undefined ? {} : { agent: thread });
 
@@ -58,12 +58,12 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
     if (thread === undefined || parent === undefined)
       return thread === undefined ? noEvents : [{ type: 'session', id: thread }];
     const name = asText(spawn.agent_role) ?? asText(meta.agent_role);
-    // Threads sent by the main one have no parent to be named.
+    // Threads that the main thread started have no parent subagent.
     const depth = typeof spawn.depth === 'number' ? spawn.depth : 1;
     return [{ type: 'subagent_started', id: thread, ...(name && { name }), ...(depth > 1 && { parent }) }];
   }
 
-  /** Calls of the main thread that its stream leaves out: some of Codex's own, and those of tools it does not have. */
+  /** Reads calls of the main thread that the stream omits: some built-in tools, and unknown tools. */
   function readUnstreamed(item: JsonObject): readonly AgentEvent[] {
     const id = asText(item.call_id);
     if (id === undefined) return noEvents;
@@ -118,7 +118,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
         return [{ type: 'tool_result', id, ok, output: item.aggregated_output, ...ownerFields() }];
       }
       case 'token_count': {
-        // Releases before the records have nothing else.
+        // Older releases write no token records.
         if (hasRecords) return noEvents;
         return makeUsage(`${thread}:${ordinal}`, asObject(asObject(message.info).last_token_usage));
       }
@@ -162,12 +162,12 @@ function parseJson(text: unknown): unknown {
   }
 }
 
-/** The tool is none that Codex has. */
+/** Whether Codex does not know the tool of a call. */
 function isUnsupportedCall(output: unknown): boolean {
   return typeof output === 'string' && output.startsWith('unsupported call: ');
 }
 
-/** The exit code that a text tells; 0 where it tells none. */
+/** The exit code in a text, or 0. */
 function readExitCode(output: unknown): number {
   const match = typeof output === 'string' ? /^(Process exited with code|Exit code:) (-?\d+)$/m.exec(output) : null;
   return match === null ? 0 : Number(match[2]);

@@ -16,9 +16,9 @@ import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
 import { trackCodexThreads } from './subagents.ts';
 
 export interface CodexOptions {
-  /** As the command line says; the stream does not tell it. */
+  /** The model on the command line; the stream does not contain it. */
   readonly model?: string;
-  /** The thread was used before: its totals have what it used then. */
+  /** Whether the thread is resumed; its totals then include earlier usage. */
   readonly resumed?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
   const threads = trackCodexThreads();
   let calls = 0;
 
-  /** A call is told when its item starts; some items only complete. */
+  /** Reads an item that is a call. Most items are reported when they start; some only when they complete. */
   function readCallItem(item: JsonObject, isOver: boolean): readonly AgentEvent[] {
     const id = asText(item.id);
     const call = id === undefined ? undefined : readCall(item);
@@ -119,7 +119,7 @@ function readCall(item: JsonObject): CodexCall | undefined {
     case 'web_search':
       return { name: 'web_search', input: { query: item.query }, ok };
     default:
-      return undefined; // Plans, thoughts and lists of things to do are no calls.
+      return undefined; // Plans, reasoning and to-do lists are not calls.
   }
 }
 
@@ -128,7 +128,7 @@ function joinContentTexts(content: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 
-/** The words of an error; often they are the body of an answer, as text. */
+/** The text of an error, which is often the JSON body of an HTTP response. */
 function readErrorMessage(message: unknown): string | undefined {
   const text = asText(message);
   if (text?.startsWith('{') !== true) return text;

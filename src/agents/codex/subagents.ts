@@ -1,4 +1,4 @@
-/** Codex's threads of its own kind: the stream tells that they were sent and how they stand, not what they do. */
+/** Reads subagents of Codex: the stream reports their start and status, but not their actions. */
 
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';

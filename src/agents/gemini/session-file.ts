@@ -1,4 +1,4 @@
-/** Reads the chat files of Gemini CLI: tokens per message, and the exit codes that its stream hides. */
+/** Reads the chat files of Gemini CLI: tokens per message, and exit codes, which its stream omits. */
 
 import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
@@ -10,7 +10,7 @@ import { geminiAgentTool, geminiShellTool } from './stream.ts';
 
 /** Options of `geminiSessionReader`. */
 export interface GeminiSessionOptions extends SessionReaderOptions {
-  /** The subagent whose chat it is. */
+  /** The subagent of the chat file, if any. */
   readonly agent?: string;
 }
 
@@ -18,7 +18,7 @@ export interface GeminiSessionOptions extends SessionReaderOptions {
 export function geminiSessionReader({ besideStream = false, agent }: GeminiSessionOptions = {}): Reader {
   const owner = agent === undefined ? {} : { agent };
   const isOnStream = besideStream && agent === undefined;
-  /** A message is written twice: alone, and again with its calls once they are done. */
+  /** Ids of messages that were reported: a message is written once alone, and again with its finished calls. */
   const emittedMessages = createRecentMap<true>(countedIdsMax);
 
   function readLine(line: JsonObject): readonly AgentEvent[] {
@@ -33,7 +33,7 @@ export function geminiSessionReader({ besideStream = false, agent }: GeminiSessi
 
   function readUser(content: readonly unknown[]): readonly AgentEvent[] {
     const text = content.map((part) => asText(asObject(part).text) ?? '').join('\n');
-    if (text.trim() === '') return noEvents; // Results of calls, which the message has, too.
+    if (text.trim() === '') return noEvents; // Results of calls, which the message also contains.
     const isTyped = agent === undefined && !text.startsWith('<');
     return [{ type: 'user', text, by: isTyped ? 'person' : 'harness', ...owner }];
   }
@@ -62,7 +62,7 @@ export function geminiSessionReader({ besideStream = false, agent }: GeminiSessi
     const output = error ?? response.output;
     const exit = name === geminiShellTool && typeof output === 'string' ? /^Exit Code: (-?\d+)$/m.exec(output) : null;
     const ok = call.status === 'success' && (exit === null || Number(exit[1]) === 0);
-    // What a person is shown is what the stream tells; the model also gets numbers of processes, new each time.
+    // Use the displayed text, as the stream does: the text for the model contains process ids, which differ each time.
     const displayed = name === geminiShellTool && error === undefined ? asText(call.resultDisplay) : undefined;
     const result = { id, ok, output: displayed ?? output ?? call.resultDisplay, ...(error && { error }), ...owner };
     events.push({ type: 'tool_result', ...result });

@@ -5,14 +5,14 @@ import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type Draft, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { geminiStats, hasNoTokens } from '../reading/tokens.ts';
 
-/** The shell: its calls are told as successes whatever their exit code was. */
+/** The shell tool: the stream reports its calls as successes with any exit code. */
 export const geminiShellTool = 'run_shell_command';
 export const geminiAgentTool = 'invoke_agent';
 
 /** Creates a reader of the event stream of Gemini CLI. */
 export function geminiReader(): Reader {
   const openCalls = new Map<string, string>();
-  /** Its own loop detector ends a run and calls that a success. */
+  /** The message of Gemini's own loop detector, which ends a run and reports success. */
   let loopMessage: string | undefined;
   let calls = 0;
 
@@ -88,7 +88,7 @@ export function geminiReader(): Reader {
   return jsonReader(readEvent);
 }
 
-/** Which subagent a call of Gemini sends, and what it is asked. */
+/** The name and prompt of the subagent that a call starts. */
 function readAgentRequest(input: JsonObject): { readonly name?: string; readonly prompt?: string } {
   const name = asText(input.agent_name) ?? asText(input.agent) ?? asText(input.name);
   const prompt = asText(input.prompt) ?? asText(input.objective) ?? asText(input.query);

@@ -1,4 +1,4 @@
-/** Follows a session of opencode in its database: read only, by the time at which a part last changed. */
+/** Follows a session of opencode in its database, read-only, by the time of each part's last change. */
 
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -24,13 +24,13 @@ export function watchOpencode({
 }: SessionWatchOptions): SessionWatch {
   const path = join(env.XDG_DATA_HOME ?? join(home, '.local', 'share'), 'opencode', 'opencode.db');
   const sessions = new Map<string, number>([[session, resumed === true ? sinceMs : 0]]);
-  /** Parts as they were when they were last told. */
+  /** The time of change of each part that was reported. */
   const emittedAtMs = createRecentMap<number>(countedIdsMax);
   let database: DatabaseSync | undefined;
   let model: string | undefined;
 
   function openDatabase(): DatabaseSync {
-    // Asked for only here: most runs are of other agents, and need no database.
+    // Loaded here, because runs of other agents need no database.
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     return new DatabaseSync(path, { readOnly: true });
   }
@@ -56,7 +56,7 @@ export function watchOpencode({
           model: asText(modelID),
         };
         if (id === session && stored.model !== undefined && stored.model !== model) {
-          model = stored.model; // The stream does not tell it, and prices depend on it.
+          model = stored.model; // The stream does not contain the model, which is needed for prices.
           events.push({ type: 'session', id, model });
         }
         events.push(...readOpencodePart(stored, session, { besideStream }));
@@ -71,14 +71,14 @@ export function watchOpencode({
         database ??= openDatabase();
         return readChanges(database);
       } catch {
-        return []; // Not there yet, busy, or of another shape: the stream alone has to do.
+        return []; // The database is missing, locked or of an unknown version: only the stream is read.
       }
     },
     close() {
       try {
         database?.close();
       } catch {
-        // It was never more than read.
+        // The database was only read, so a failed close is harmless.
       }
       database = undefined;
     },

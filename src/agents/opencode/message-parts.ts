@@ -1,21 +1,21 @@
-/** The parts of opencode's messages, which its stream, its database and its export share. */
+/** Reads the parts of opencode's messages, which have the same form in its stream, database and export. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject } from '../reading/reader.ts';
 import { hasNoTokens, opencodeTokens } from '../reading/tokens.ts';
 
-/** A tool: called, and done as far as its state says so. A command that failed is `completed` like any other. */
+/** Reads a tool part: a call, and its result if the state has one. A failed command is also `completed`. */
 export function readOpencodeTool(part: JsonObject, agent: string | undefined, events: AgentEvent[]): void {
   const id = asText(part.callID);
   const name = asText(part.tool) ?? 'tool';
   const state = asObject(part.state);
-  if (id === undefined || state.status === 'pending') return; // Its input is still being written.
+  if (id === undefined || state.status === 'pending') return; // The input of the call is still incomplete.
   const owner = agent === undefined ? {} : { agent };
   const message = asText(part.messageID);
   events.push({ type: 'tool_use', id, name, input: state.input, ...(message && { message }), ...owner });
   const metadata = asObject(state.metadata);
   const child = name === 'task' ? asText(metadata.sessionId) : undefined;
-  // Only the database shows what it does, perhaps a little later than the stream says that it is done.
+  // Only the database contains the subagent's actions, possibly a little after the stream reports its end.
   if (child !== undefined)
     events.push({
       type: 'subagent_started',
@@ -44,7 +44,7 @@ function parentFields({ agent }: { readonly agent?: string }): { readonly parent
   return agent === undefined ? {} : { parent: agent };
 }
 
-/** A step is one model call, by the id of the part that ends it. A cost of nothing was not known. */
+/** Reads a finished step, which is one model call, named by the id of its last part. A cost of 0 means unknown. */
 export function readOpencodeStep(
   part: JsonObject,
   model: string | undefined,

@@ -1,11 +1,11 @@
-/** Reads what opencode keeps in its database, or prints as an export: parts of messages, also those of subagents. */
+/** Reads message parts from opencode's database or export, including those of subagents. */
 
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject } from '../reading/reader.ts';
 import { readOpencodeStep, readOpencodeTool } from './message-parts.ts';
 
-/** A part as it is stored, and what its message says of it. */
+/** A stored part with data of its message. */
 export interface StoredPart {
   readonly session: string;
   readonly part: JsonObject;
@@ -13,7 +13,7 @@ export interface StoredPart {
   readonly model: string | undefined;
 }
 
-/** What a part says. Parts of a session that is not the main one are a subagent's, by the id of its session. */
+/** Reads the events of a part. A part of another session belongs to a subagent, named by the id of that session. */
 export function readOpencodePart(
   { session, part, role, model }: StoredPart,
   main: string,
@@ -40,7 +40,7 @@ export function readOpencodePart(
   return events;
 }
 
-/** What `opencode export` prints, as events. */
+/** Reads the output of `opencode export` as events. */
 export function readOpencodeExport(json: string, options: SessionReaderOptions = {}): readonly AgentEvent[] {
   let exported: JsonObject;
   try {

@@ -1,11 +1,11 @@
-/** Reads `opencode run --format json`: steps, and in them what was said and which tools are done. */
+/** Reads `opencode run --format json`: steps with texts and finished tool calls. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { readOpencodeStep, readOpencodeTool } from './message-parts.ts';
 
 export interface OpencodeOptions {
-  /** As the command line says; the stream does not tell it. */
+  /** The model on the command line; the stream does not contain it. */
   readonly model?: string;
 }
 

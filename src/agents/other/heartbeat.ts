@@ -1,6 +1,6 @@
 /**
- * Reads the `[heartbeat]` protocol: lines that say `starting`, `done` or `error` of a task, around whatever else the
- * program prints. What names a task is that task's; the rest belongs to the one that started last.
+ * Reads the `[heartbeat]` protocol: lines with `starting`, `done` or `error` and the name of a task, among other
+ * output. An event that names a task belongs to it; other events belong to the task that started last.
  */
 
 import { workersMax } from '../../core/limits.ts';
@@ -12,7 +12,7 @@ const pairPattern = /(\w+)\s*[=:]\s*("[^"]*"|\S+)/g;
 
 /** Creates a reader that counts every line as a sign of life. */
 export function heartbeatReader(inner: Reader): Reader {
-  /** The tasks that run, the last one on top. */
+  /** The running tasks, the latest on top. */
   const stack: string[] = [];
 
   function readHeartbeat(fields: JsonObject): readonly AgentEvent[] {
@@ -21,7 +21,7 @@ export function heartbeatReader(inner: Reader): Reader {
     if (id === undefined) return makeHeartbeat(stack.at(-1));
     const at = stack.indexOf(id);
     if (phase === 'starting') {
-      if (at !== -1 || stack.length >= workersMax) return makeHeartbeat(id); // Said again, it is only alive.
+      if (at !== -1 || stack.length >= workersMax) return makeHeartbeat(id); // A repeated start is a sign of life.
       stack.push(id);
       const name = asText(fields.agent) ?? asText(fields.name);
       const parent = asText(fields.parent);
@@ -43,7 +43,7 @@ export function heartbeatReader(inner: Reader): Reader {
   };
 }
 
-/** What a heartbeat says: as JSON, in pairs, or in two words; undefined for a line that is none. */
+/** Parses a heartbeat line: JSON, key-value pairs, or two words. Returns undefined for any other line. */
 function parseHeartbeat(line: string): JsonObject | undefined {
   const text = heartbeatPattern.exec(line)?.[1]?.trim() ?? (/^\s*\{/.test(line) ? line : undefined);
   if (text === undefined) return undefined;
@@ -67,7 +67,7 @@ function makeHeartbeat(agent: string | undefined): readonly AgentEvent[] {
   return [{ type: 'heartbeat', ...(agent !== undefined && { agent }) }];
 }
 
-/** What names nobody belongs to the task on top. */
+/** Assigns events without a task to the task on top. */
 function assignToTask(events: readonly AgentEvent[], top: string | undefined): readonly AgentEvent[] {
   if (top === undefined) return events;
   return events.map((event) => {

@@ -1,4 +1,4 @@
-/** Reads JSON lines of any program, by a mapping that says where things stand in them. */
+/** Reads JSON lines of any program, by a mapping of their fields. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import {
@@ -15,7 +15,7 @@ import { asCount, asObject, asText, type JsonObject, jsonReader, noEvents, type 
 
 type FieldLookup = (field: MappedField) => unknown;
 
-/** A reader by a mapping; one that is wrong is an error that quotes it. */
+/** Creates a reader from a mapping; throws an error that quotes an invalid field. */
 export function mappedJsonReader(mapping: StreamMapping): Reader {
   const { kind = 'type', events } = checkMapping(mapping);
   const kindPath = kind.split('.');
@@ -80,7 +80,7 @@ export function mappedJsonReader(mapping: StreamMapping): Reader {
   }
 }
 
-/** Gives every call an id of its own, where a program numbers its calls anew each turn or not at all. */
+/** Makes call ids unique, for programs that reuse ids in each turn or have none. */
 function trackCallIds() {
   const rounds = new Map<string, number>();
   const currentId = (id: string) => {
@@ -121,7 +121,7 @@ function asIdText(value: unknown): string | undefined {
 
 const successWords = new Set(['ok', 'success', 'succeeded', 'completed', 'done', 'true', '0']);
 
-/** What is not told is a success. */
+/** Whether a result is a success; a missing value is one. */
 function isOk(value: unknown): boolean {
   return value === undefined || value === null || successWords.has(String(value).toLowerCase());
 }
@@ -131,8 +131,7 @@ function checkMapping(mapping: StreamMapping): StreamMapping {
   if (kind !== undefined && asText(kind) === undefined)
     throw mappingError(`kind must be a path, got ${quoteValue(kind)}`);
   const entries = Object.entries(asObject(events));
-  if (entries.length === 0)
-    throw mappingError(`events must say what at least one kind of event is, got ${quoteValue(events)}`);
+  if (entries.length === 0) throw mappingError(`events must map at least one kind of event, got ${quoteValue(events)}`);
   for (const [name, eventMapping] of entries) {
     const { as, ...paths } = asObject(eventMapping);
     if (!(mappedKinds as readonly unknown[]).includes(as)) {
@@ -141,7 +140,7 @@ function checkMapping(mapping: StreamMapping): StreamMapping {
     for (const [field, path] of Object.entries(paths)) {
       const where = `events.${name}.${field}`;
       if (!(mappedFields as readonly string[]).includes(field))
-        throw mappingError(`${where} is no field: ${mappedFields.join(', ')}`);
+        throw mappingError(`${where} is not a field; expected one of ${mappedFields.join(', ')}`);
       if (asText(path) === undefined) throw mappingError(`${where} must be a path, got ${quoteValue(path)}`);
     }
   }

@@ -1,4 +1,4 @@
-/** Reads text: every line is a sign of life, and what stands between blank lines is compared with what stood before. */
+/** Reads plain text: every line is a sign of life, and each paragraph is compared with earlier ones. */
 
 import { plainWordsMin, textLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -11,7 +11,7 @@ export function plainTextReader(): Reader {
   function close(): readonly AgentEvent[] {
     const text = paragraph;
     paragraph = '';
-    // Short ones are counts and progress: `ok`, `done`, `step 3`.
+    // Short texts are progress messages: `ok`, `done`, `step 3`.
     if (text.split(/\s+/, plainWordsMin).length < plainWordsMin) return noEvents;
     return [{ type: 'assistant', text }];
   }

@@ -1,4 +1,4 @@
-/** Reads programs that nobody knows: JSON lines of type `assistant`, `tool_use`, `tool_result`, `usage`; else text. */
+/** Reads unknown programs: JSON lines of type `assistant`, `tool_use`, `tool_result`, `usage`; other lines are text. */
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';

@@ -1,30 +1,30 @@
-/** What has to be known of an agent's command to run it under supervision. */
+/** The data about an agent's command that is needed to supervise it. */
 
 import type { Reader } from './reader.ts';
 
 /** A known agent command: its CLI, its arguments and the reader of its output. */
 export interface AgentCommand {
   readonly cli: 'claude-code' | 'codex' | 'gemini' | 'opencode' | 'other';
-  /** It works by itself; else it talks to a person at a terminal. */
+  /** Whether the agent runs without a person; otherwise it uses the terminal. */
   readonly headless: boolean;
   /**
-   * `events`: it prints them as it stands. `asked`: it does once `command` is run instead. `text`: it does not, or was
-   * asked for another format.
+   * `events`: the original command prints events. `asked`: `command`, with added flags, prints them. `text`: it
+   * prints no events, or another format was requested.
    */
   readonly stream: 'events' | 'asked' | 'text';
-  /** The command to run, with the flags that make it print events where it was not asked for any format. */
+  /** The command to run, with added flags for events unless it sets a format. */
   readonly command: readonly string[];
-  /** The flags that were added. */
+  /** The added flags. */
   readonly added: readonly string[];
-  /** What it was asked, as far as the command line says. */
+  /** The prompt, if it is on the command line. */
   readonly prompt: string | undefined;
   readonly model: string | undefined;
-  /** The session that it goes on with, where it does. */
+  /** The session that the command resumes, if any. */
   readonly session: string | undefined;
-  /** The signal at which it ends as cleanly as it can. What its tools started may outlive it all the same. */
+  /** The signal that ends the agent most cleanly. Processes of its tools may outlive it. */
   readonly signal: 'SIGINT' | 'SIGTERM';
-  /** The command that goes on with a session; undefined where it cannot. */
+  /** The command that resumes a session; undefined if the agent cannot. */
   resume(session: string, prompt: string): readonly string[] | undefined;
-  /** A reader of what `command` prints. */
+  /** Creates a reader of the output of `command`. */
   reader(): Reader;
 }

@@ -1,6 +1,6 @@
-/** What agents say, in one vocabulary, whichever program said it. Nothing here is judged; it is only told. */
+/** The events of agents, in one form for all programs. */
 
-/** Tokens of a model call. Input includes what was read from or written to a cache, output what was thought. */
+/** Tokens of a model call. Input includes cache reads and writes, output includes reasoning. */
 export interface Tokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -8,31 +8,31 @@ export interface Tokens {
   readonly cacheWriteTokens: number;
 }
 
-/** Whose event it is: the id of a subagent, or the main agent where it is absent. */
+/** The id of the subagent of an event; absent for the main agent. */
 interface AgentScoped {
   readonly agent?: string;
 }
 
-/** The agent began, or began another turn; a resumed session has the id it had. */
+/** The agent started, or started another turn; a resumed session keeps its id. */
 export interface SessionFileEvent {
   readonly type: 'session';
   readonly id?: string;
   readonly model?: string;
 }
 
-/** Words of the model. */
+/** A text of the model. */
 export interface AssistantEvent extends AgentScoped {
   readonly type: 'assistant';
   readonly text: string;
-  /** The message it is part of. */
+  /** The id of its message. */
   readonly message?: string;
-  /** The next piece of a text that is told in pieces, to be joined until anything else comes. */
+  /** Whether the text is a piece, to be joined with the following pieces until another event. */
   readonly piece?: boolean;
-  /** Whether calls come with it; absent where that shows later. */
+  /** Whether the message also has calls; absent if not known yet. */
   readonly toolUse?: boolean;
 }
 
-/** A call of a tool, as soon as the stream shows it. */
+/** A tool call, as soon as the stream shows it. */
 export interface ToolUseEvent extends AgentScoped {
   readonly type: 'tool_use';
   readonly id: string;
@@ -41,7 +41,7 @@ export interface ToolUseEvent extends AgentScoped {
   readonly message?: string;
 }
 
-/** What a call brought. `ok` is absent where the program says success whatever happened. */
+/** The result of a call. `ok` is absent if the program reports success for every call. */
 export interface ToolResultEvent extends AgentScoped {
   readonly type: 'tool_result';
   readonly id: string;
@@ -50,7 +50,7 @@ export interface ToolResultEvent extends AgentScoped {
   readonly error?: string;
 }
 
-/** What one model call used so far: it replaces what was said before under the same id, and is never added to it. */
+/** The usage of one model call so far. It replaces earlier events with the same id. */
 export interface UsageEvent extends AgentScoped, Tokens {
   readonly type: 'usage';
   readonly id: string;
@@ -58,41 +58,41 @@ export interface UsageEvent extends AgentScoped, Tokens {
   readonly costUsd?: number;
 }
 
-/** What a whole thread, or the run with everything below it, used so far: what was told before is part of it. */
+/** The total usage of a thread, or of the run with all subagents, so far. It includes all earlier events. */
 export interface TotalEvent extends AgentScoped, Tokens {
   readonly type: 'total';
   readonly of: 'thread' | 'run';
   readonly model?: string;
-  /** Model calls it is about, as far as that is known: some rates depend on the size of one. */
+  /** The number of model calls, as far as known: some prices depend on the size of a call. */
   readonly calls: number;
-  /** The thread was used before this run began: its first total is where counting starts. */
+  /** Whether the thread is older than this run; counting then starts from its first total. */
   readonly resumed?: boolean;
 }
 
-/** What was said to the agent. Words of a harness are no new request. */
+/** A message to the agent. Texts that the agent CLI inserts are not new requests. */
 export interface UserEvent extends AgentScoped {
   readonly type: 'user';
   readonly text: string;
   readonly by: 'person' | 'harness';
 }
 
-/** A subagent, or a task of its own on the same stream, began. */
+/** A subagent, or a separate task in the same stream, started. */
 export interface SubagentStartedEvent {
   readonly type: 'subagent_started';
   readonly id: string;
   /** Its type, e.g. `Explore`. */
   readonly name?: string;
-  /** What it was asked. */
+  /** The prompt of the subagent. */
   readonly prompt?: string;
-  /** The subagent that sent it, or the main agent where it is absent. */
+  /** The subagent that started it; absent for the main agent. */
   readonly parent?: string;
-  /** The call that sent it. */
+  /** The call that started it. */
   readonly call?: string;
-  /** This stream does not show what it does; a session file may, under another id. */
+  /** Whether the stream omits its actions; a session file may contain them, under another id. */
   readonly hidden?: boolean;
 }
 
-/** A subagent is done. */
+/** A subagent ended. */
 export interface SubagentEndedEvent {
   readonly type: 'subagent_ended';
   readonly id: string;
@@ -100,18 +100,18 @@ export interface SubagentEndedEvent {
   readonly reason?: string;
 }
 
-/** A step of the agent began or ended, in which tools may run that the stream shows only when they are done. */
+/** A step of the agent started or ended. Tools in it may appear in the stream only after they end. */
 export interface StepEvent extends AgentScoped {
   readonly type: 'step';
   readonly on: boolean;
 }
 
-/** A sign of life and nothing more. */
+/** A sign of life. */
 export interface HeartbeatEvent extends AgentScoped {
   readonly type: 'heartbeat';
 }
 
-/** An answer. One that is not final is followed by others; the end of a run is the end of its process. */
+/** An answer. If it is not final, others follow. The run ends with its process. */
 export interface ResultEvent {
   readonly type: 'result';
   readonly ok: boolean;
@@ -120,14 +120,14 @@ export interface ResultEvent {
   readonly reason?: string;
 }
 
-/** Something a person may want to know: a loop that the agent found itself, a retry, a line that was too long. */
+/** A message for a person: a loop that the agent detected itself, a retry, a line that was too long. */
 export interface NoticeEvent {
   readonly type: 'notice';
   readonly level: 'info' | 'warning' | 'error';
   readonly text: string;
 }
 
-/** Text that is no event of the agent: to be shown as it is. */
+/** Text that is not an event, to be shown unchanged. */
 export interface OutputEvent extends AgentScoped {
   readonly type: 'output';
   readonly text: string;

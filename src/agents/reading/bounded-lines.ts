@@ -1,33 +1,36 @@
-/** Bytes into lines, with bounded memory: half lines wait, a line that is too long is left out and counted. */
+/**
+ * Splits bytes into lines with bounded memory: incomplete lines are kept, lines that are too long are skipped and
+ * counted.
+ */
 
 import { StringDecoder } from 'node:string_decoder';
 import { agentLineMax } from '../../core/limits.ts';
 
 /** Splits pieces of output into lines of bounded length. */
 export interface BoundedLines {
-  /** Takes what came, and says each line that it completes. */
+  /** Adds a chunk and emits each complete line. */
   write(chunk: Uint8Array | string): void;
-  /** The last line may have no end of its own. */
+  /** Emits the last line, which may have no line break. */
   end(): void;
-  /** Lines that were too long, and what they had in characters. */
+  /** The number of skipped lines, and their length in characters. */
   readonly skipped: number;
   readonly skippedLength: number;
 }
 
-/** Receives lines, and is told of lines that were too long. */
+/** Receives lines, and reports of lines that were too long. */
 export interface LineListener {
   line(line: string): void;
-  /** A line was left out; its first characters are here, and how many there were. */
+  /** Called for a skipped line, with its first characters and its length. */
   skipped?(head: string, length: number): void;
 }
 
 const headLength = 4_096;
 
-/** Bytes that are no UTF-8 become the character for that, and disturb nothing else. */
+/** Creates a splitter. Invalid UTF-8 becomes replacement characters. */
 export function boundedLines(listener: LineListener, lengthMax = agentLineMax): BoundedLines {
   const decoder = new StringDecoder('utf8');
   let rest = '';
-  /** What a line that is being left out began with, and how long it is by now. */
+  /** The first characters of the line that is being skipped, and its length so far. */
   let head: string | undefined;
   let length = 0;
   let skipped = 0;

@@ -1,19 +1,19 @@
-/** A command line taken apart: which program it starts, through whatever, and what its arguments are. */
+/** Parses a command line: finds the program, also behind launchers such as npx, and its arguments. */
 
 import { basename } from 'node:path';
 
-/** What has to be known of a program's arguments to read them. */
+/** The flags of a program that take values. */
 export interface Grammar {
-  /** Flags that take one value, and flags that take all up to the next flag. */
+  /** Flags with one value, and flags with all values up to the next flag. */
   readonly valued: readonly string[];
   readonly listed?: readonly string[];
 }
 
-/** One argument: a flag with what it took, or a word of its own. */
+/** One argument: a flag with its values, or a positional word. */
 export interface Argument {
   readonly flag?: string;
   readonly values: readonly string[];
-  /** As it stood in the command. */
+  /** The original words. */
   readonly words: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const launchers = new Set(
   'env nice nohup time stdbuf npx bunx pnpm npm yarn dlx exec x node bun deno run tsx'.split(' '),
 );
 
-/** Where in a command a program stands, by its name or its package; -1 where it is another. */
+/** The index of a program in a command, by its name or package; -1 if absent. */
 export function findProgram(command: readonly string[], names: readonly string[], packages: readonly string[]): number {
   for (let at = 0; at < command.length; at++) {
     const word = command[at]!;
@@ -59,17 +59,17 @@ export function parseArguments(words: readonly string[], { valued, listed = [] }
   return args;
 }
 
-/** The last of some flags, or undefined where none of them is there. */
+/** The last of some flags, or undefined. */
 export function findFlag(args: readonly Argument[], ...flags: readonly string[]): Argument | undefined {
   return args.findLast(({ flag }) => flag !== undefined && flags.includes(flag));
 }
 
-/** The words of all flags but some. */
+/** The words of all flags except some. */
 export function flagsWithout(args: readonly Argument[], ...flags: readonly string[]): readonly string[] {
   return args.flatMap(({ flag, words }) => (flag === undefined || flag === '--' || flags.includes(flag) ? [] : words));
 }
 
-/** The words that are no flags and belong to none. */
+/** The positional words. */
 export function listPositionals(args: readonly Argument[]): readonly string[] {
   return args.flatMap(({ flag, words }) => (flag === undefined ? words : []));
 }

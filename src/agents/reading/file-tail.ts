@@ -1,4 +1,7 @@
-/** Follows a file as somebody writes it: from where the last look ended, bounded, whatever happens to the file. */
+/**
+ * Follows a growing file: reads on from the last position, in bounded pieces, also if the file is replaced or
+ * truncated.
+ */
 
 import { closeSync, readSync } from 'node:fs';
 import { tailBytesMax } from '../../core/limits.ts';
@@ -7,18 +10,18 @@ import { openRegularFile } from './regular-file.ts';
 
 /** Reads a growing file piece by piece. */
 export interface FileTail {
-  /** Reads what is new, up to a bound, and says each line. False where the file is not there or cannot be read. */
+  /** Reads new bytes, up to a bound, and emits each line. Returns false if the file cannot be read. */
   poll(): boolean;
 }
 
 /** Options of `fileTail`. */
 export interface FileTailOptions {
-  /** Begins at the end: what is there already was told before. */
+  /** Starts at the end of the file and skips existing content. */
   readonly atEnd?: boolean;
 }
 
 const chunkBytes = 65_536;
-/** One for all: what is read is taken apart before anybody reads more. */
+/** One buffer for all tails: each piece is processed before the next read. */
 let chunk: Buffer | undefined;
 
 /** Creates a tail of a file: reads what was appended since the last poll. */
@@ -31,7 +34,7 @@ export function fileTail(
   let inode: number | undefined;
   let lines = boundedLines({ line });
 
-  /** Another file of the same name, or one that was cut, is read from its beginning. */
+  /** Restarts from the beginning if the file was replaced or truncated. */
   function restartIfReplaced(size: number, currentInode: number): void {
     if (inode === undefined && atEnd) offset = size;
     else if (inode !== undefined && (currentInode !== inode || size < offset)) {
@@ -58,7 +61,7 @@ export function fileTail(
         }
         return true;
       } catch {
-        return false; // It went away while it was read: the next look finds out.
+        return false; // The file was removed during the read; the next poll handles it.
       } finally {
         closeSync(file);
       }

@@ -1,29 +1,32 @@
-/** What every reader is: lines in, events out. It keeps only what later lines need, and it never throws. */
+/**
+ * The interface of all readers: lines in, events out. A reader keeps only state that later lines need, and never
+ * throws.
+ */
 
 import { nameLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from './agent-event.ts';
 
 /** Turns lines of output into agent events. */
 export interface Reader {
-  /** What one line says; nothing for a line that says nothing. */
+  /** The events of one line. */
   read(line: string): readonly AgentEvent[];
-  /** What is due at the end of the stream. */
+  /** The events at the end of the stream. */
   end(): readonly AgentEvent[];
 }
 
 export const noEvents: readonly AgentEvent[] = Object.freeze([]);
-/** A sign of life and nothing more. */
+/** The events of a line that is only a sign of life. */
 export const heartbeatOnly: readonly AgentEvent[] = Object.freeze([Object.freeze({ type: 'heartbeat' } as const)]);
 
-/** What an event is while it is put together: adding fields one by one is much faster than spreading them. */
+/** An event under construction: adding fields one by one is much faster than spreading objects. */
 export type Draft<E> = { -readonly [K in keyof E]: E[K] };
 
-/** An object of a foreign event. */
+/** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * A reader of lines that are one JSON object each. What is none is shown as it is; an event that nobody knows, or that
- * cannot be read, is a sign of life.
+ * Creates a reader of lines that are one JSON object each. Any other line is shown unchanged; an unknown or invalid
+ * event is a sign of life.
  */
 export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent[], end = () => noEvents): Reader {
   return {
@@ -41,7 +44,7 @@ export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent
         const events = readEvent(event as JsonObject);
         return events.length === 0 ? heartbeatOnly : events;
       } catch {
-        return heartbeatOnly; // A field that is not what it has always been: the rest of the stream may still be read.
+        return heartbeatOnly; // A field has an unexpected type; the rest of the stream may still be readable.
       }
     },
     end,
@@ -50,7 +53,7 @@ export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent
 
 const brace = 123;
 
-/** The first character that is no blank; 0 where all are. */
+/** The code of the first character that is not a blank, or 0. */
 function firstCodeOf(line: string): number {
   for (let at = 0; at < line.length; at++) {
     const code = line.charCodeAt(at);
@@ -71,17 +74,17 @@ export function asList(value: unknown): readonly unknown[] {
 
 const empty: readonly unknown[] = Object.freeze([]);
 
-/** A text, or undefined where there is none worth the name. */
+/** The value if it is a text that is not empty, otherwise undefined. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A name as it may become part of a key: bounded, and without halves of characters. */
+/** A name for use in a key: bounded, and without half surrogate pairs. */
 export function asKeyName(text: string): string {
   return text.slice(0, nameLengthMax / 2).toWellFormed() || 'unnamed';
 }
 
-/** A count as it should be: whole and not negative, whatever came. */
+/** The value as a count: a whole number that is not negative. */
 export function asCount(value: unknown): number {
   return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
 }

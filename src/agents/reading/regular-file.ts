@@ -1,23 +1,23 @@
-/** Opens a file that an agent writes, and nothing else: a pipe in its place would be waited for without end. */
+/** Opens a file that an agent writes, only if it is a regular file: opening a pipe could block for ever. */
 
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 
 export interface RegularFile {
-  /** The caller closes it. */
+  /** The file descriptor, which the caller closes. */
   readonly file: number;
   readonly size: number;
   readonly inode: number;
 }
 
-/** Undefined where it is not there, cannot be read, or is no plain file. */
+/** Opens a file; returns undefined if it is missing, unreadable or not a regular file. */
 export function openRegularFile(path: string): RegularFile | undefined {
   let file: number | undefined;
   try {
-    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // Another system has no such flag.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)); // Windows has no such flag.
     const stat = fstatSync(file);
     if (stat.isFile()) return { file, size: stat.size, inode: stat.ino };
   } catch {
-    // Said below.
+    // The return below reports it.
   }
   if (file !== undefined) closeSync(file);
   return undefined;

@@ -1,11 +1,11 @@
 /**
- * Whether the output of a command reads like a failure, for programs that hide its exit code. Only what shells and
- * interpreters say of themselves counts, in a short output: it is used to tell a loop of failures, and nothing else.
+ * Whether the output of a command reads like a failure, for programs that hide its exit code. Only typical messages
+ * of shells and interpreters in a short output count. The result is used only to detect loops of failures.
  */
 
 const lengthMax = 2_000;
 
-/** What ends a line, and what begins one. */
+/** Patterns at the end and at the beginning of a line. */
 const lineEnd = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
 const lineStart =
   '^((fatal|error|Blocked): |npm ERR! |FAIL(ED)?[: ]|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
