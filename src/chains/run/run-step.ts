@@ -17,7 +17,7 @@ import { collectNames, fillTemplates } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
-import { makeStepEnded, useAnsweredCard, writeTransitionWithin } from './storage/active-run.ts';
+import { makeStepEnded, writeTransitionWithin } from './storage/active-run.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 import type { RunWriteResult } from './storage/runs.ts';
 
@@ -91,15 +91,14 @@ async function attemptStep(
   const number = run.steps[at]!.attempts + 1;
   const check = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
   recordRuleChecks(context, step.id, check);
-  active.subject = { step: step.id, attempt: number, args };
-  active.approvedBy = undefined;
+  active.question.begin({ step: step.id, attempt: number, args });
   let hasRun = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.currentCall()!;
     signal.throwIfAborted();
     const transition = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
-    const { approvedBy } = active;
+    const { approvedBy } = active.question;
     const entry = {
       ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
       ...(approvedBy !== undefined && { approvedBy }),
@@ -108,11 +107,11 @@ async function attemptStep(
       active,
       stepStoreWaitMs,
       transition,
-      { ...useAnsweredCard(active), entries: [entry] },
+      { ...active.question.useCard(), entries: [entry] },
       signal,
     );
     if (begun.status !== 'committed') throw new NotBegunError(begun);
-    active.answeredCard = undefined;
+    active.question.forgetCard();
     signal.throwIfAborted();
     hasRun = true;
     active.emit({ type: 'step-started', run: run.id, step: active.run.steps[at]!, ability: step.ability });
@@ -144,7 +143,7 @@ async function attemptStep(
     active.emit({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
     return 'paused';
   }
-  return active.parked ? 'parked' : stopForRefusal(active, refusal, check);
+  return active.question.isParked ? 'parked' : stopForRefusal(active, refusal, check);
 }
 
 async function handleFailure(

@@ -13,6 +13,7 @@ import type { Ability } from '../abilities/ability.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
 import { createRunApproval } from './approval/run-approval.ts';
+import { RunQuestion } from './approval/run-question.ts';
 import { expireCard } from './approval/stored-card.ts';
 import { startLeaseRenewal } from './ownership.ts';
 import { createParamRedactor } from './parameter-redaction.ts';
@@ -22,7 +23,7 @@ import type { RunListener } from './state/run-event.ts';
 import type { RunState } from './state/run-state.ts';
 import { isOver } from './state/transitions.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
-import { type ActiveRun, useAnsweredCard, writeTransition, writeTransitionWithin } from './storage/active-run.ts';
+import { type ActiveRun, writeTransition, writeTransitionWithin } from './storage/active-run.ts';
 import { borrowStore } from './storage/borrowed-store.ts';
 import { readOutputs } from './storage/outputs.ts';
 import type { RunContext } from './storage/run-context.ts';
@@ -64,10 +65,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     by: start.owner!.process,
     signal: continuation.signal === undefined ? lost.signal : AbortSignal.any([continuation.signal, lost.signal]),
     run: start,
-    subject: { step: '', attempt: 0, args: {} },
-    approvedBy: undefined,
-    answeredCard: undefined,
-    parked: false,
+    question: new RunQuestion(),
     lost: false,
     emit: runner.emit,
     onEntry: (entry) => publishEntry(gate.runtime, entry),
@@ -196,7 +194,7 @@ async function finishRun({ active }: RunContext, stop: StopReason | undefined): 
     ...(end && { code: end.code }),
   } as const;
   const result = await writeTransitionWithin(active, stepStoreWaitMs, transition, {
-    ...useAnsweredCard(active),
+    ...active.question.useCard(),
     entries: [entry],
   });
   if (result.status === 'committed') return emitEnded(active, result.run);

@@ -7,7 +7,7 @@ import { stepStoreWaitMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
 import { checkRules, type RuleCheckResult } from './state/check-rules.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
-import { useAnsweredCard, writeTransitionWithin } from './storage/active-run.ts';
+import { writeTransitionWithin } from './storage/active-run.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 
 /** The run as a whole is judged once, when it starts: that is what frequency counts. */
@@ -15,17 +15,18 @@ export async function admitRun(context: RunContext): Promise<StopReason | undefi
   const { active, gate } = context;
   const { run, by } = active;
   if (run.admitted) return undefined;
-  active.subject = { step: '', attempt: 0, args: {} };
+  active.question.begin({ step: '', attempt: 0, args: {} });
   recordRuleChecks(context, '', { hits: [], rows: explainFrequencyRules(context) });
   const refusal = refusalOf(await gate.guard(chainRunName(run.chain.id), async () => {}, { match: () => [] })());
-  if (refusal !== undefined) return active.parked ? 'parked' : stopForRefusal(active, refusal, context.lastCheck);
+  if (refusal !== undefined)
+    return active.question.isParked ? 'parked' : stopForRefusal(active, refusal, context.lastCheck);
   const result = await writeTransitionWithin(
     active,
     stepStoreWaitMs,
     { type: 'admitted', by },
-    useAnsweredCard(active),
+    active.question.useCard(),
   );
-  active.answeredCard = undefined;
+  active.question.forgetCard();
   return result.status === 'committed' ? undefined : stopForStore(result);
 }
 
@@ -61,9 +62,9 @@ export async function checkEnd(context: RunContext): Promise<StopReason | undefi
   const throttled = new Set(check.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
   const hits = check.hits.filter(({ rule, seen }) => !throttled.has(rule) && !before.has(`${rule}\n${seen}`));
   if (hits.length === 0) return undefined;
-  active.subject = { step: '', attempt: 1, args: {} };
+  active.question.begin({ step: '', attempt: 1, args: {} });
   const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
   const refusal = refusalOf(await end());
   if (refusal === undefined) return undefined;
-  return active.parked ? 'parked' : stopForRefusal(active, refusal, check);
+  return active.question.isParked ? 'parked' : stopForRefusal(active, refusal, check);
 }

@@ -16,7 +16,8 @@ export async function findOrCreateQuestionCard(
   stop: Stop,
   rules: readonly string[],
 ): Promise<Card | undefined> {
-  const { run, subject, store, clock, by } = active;
+  const { run, store, clock, by } = active;
+  const { subject } = active.question;
   const id = questionCardId(active, rules);
   // Rules or arguments are others now.
   if (run.card !== undefined && run.card !== id) await expireCard(store, run.card);
@@ -46,8 +47,8 @@ export async function findOrCreateQuestionCard(
 }
 
 /** The id of the card: equal questions of a run have equal ids. */
-export function questionCardId({ run, subject, store }: ActiveRun, rules: readonly string[]): string {
+export function questionCardId({ run, question, store }: ActiveRun, rules: readonly string[]): string {
   const key = store.shared?.secret ?? run.id;
-  const { step, attempt, args } = subject;
+  const { step, attempt, args } = question.subject;
   return `ask-${hashQuestion(key, [run.id, step, attempt, args, rules])}`;
 }

@@ -31,8 +31,9 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     const rules = [...(stop.rules ?? [])].sort();
     const approval = await findApproval(active, rules);
     if (approval !== undefined) {
-      active.emit({ type: 'approval-found', run: active.run.id, step: active.subject.step, ...approval });
-      return recordApprover(active, approval.by);
+      active.emit({ type: 'approval-found', run: active.run.id, step: active.question.subject.step, ...approval });
+      active.question.approve(approval.by);
+      return approval.by;
     }
     const isAnswered = active.store.card(questionCardId(active, rules))?.state === 'answered';
     if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'there is nobody to ask');
@@ -40,7 +41,7 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     if (card === undefined) return deny('rule_unanswered', 'the question could not be kept');
     if (card.state === 'open') active.emit(makeAskedEvent(active, card));
     if (card.state === 'open' && !active.wait) {
-      active.parked = true;
+      active.question.park();
       return deny('rule_unanswered', 'nobody has answered yet');
     }
     const answeredCard =
@@ -49,18 +50,18 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       await expireCard(active.store, card.id);
       return deny('rule_unanswered', active.signal.aborted ? '' : explainNoAnswer(active, runtime, card));
     }
-    active.emit({ type: 'question-answered', run: active.run.id, step: active.subject.step, card: answeredCard });
+    active.emit({
+      type: 'question-answered',
+      run: active.run.id,
+      step: active.question.subject.step,
+      card: answeredCard,
+    });
     const answeredBy = answeredCard.by ?? 'somebody';
     if (answeredCard.answer === 'decline') return deny('rule_declined', `declined by ${answeredBy}`);
     await saveApproval(active, runtime, answeredCard, rules, answeredBy);
-    active.answeredCard = answeredCard.id;
-    return recordApprover(active, answeredBy);
+    active.question.approve(answeredBy, answeredCard.id);
+    return answeredBy;
   };
-}
-
-function recordApprover(active: ActiveRun, answeredBy: string): string {
-  active.approvedBy = answeredBy;
-  return answeredBy;
 }
 
 /** The yes that somebody gave before, for all of the run or for good. */
@@ -83,9 +84,9 @@ function canAsk({ approver, wait, store }: ActiveRun): boolean {
 }
 
 function makeAskedEvent(active: ActiveRun, card: Card) {
-  const { run, subject, clock } = active;
+  const { run, question, clock } = active;
   const waitMs = Math.max(0, (card.expiresAtMs ?? 0) - clock.nowMs());
-  return { type: 'question-asked', run: run.id, step: subject.step, card, waitMs } as const;
+  return { type: 'question-asked', run: run.id, step: question.subject.step, card, waitMs } as const;
 }
 
 /** The clocks of the task stand still while a person is asked. */

@@ -6,12 +6,14 @@ import { wait } from '../../../platform/system-clock.ts';
 import type { Approver } from '../../../ports/approver.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
+import type { RunQuestion } from '../approval/run-question.ts';
 import type { RunEvent } from '../state/run-event.ts';
 import type { RunState } from '../state/run-state.ts';
 import type { RunTransition } from '../state/transitions.ts';
 import { type RunWriteExtras, type RunWriteResult, updateRun } from './runs.ts';
-import type { CardChange, EntryListener } from './values.ts';
+import type { EntryListener } from './values.ts';
 
+/** A run in the hands of this process. */
 export interface ActiveRun {
   readonly store: Store;
   readonly clock: Clock;
@@ -22,14 +24,7 @@ export interface ActiveRun {
   readonly by: string;
   readonly signal: AbortSignal;
   run: RunState;
-  /** What is asked about, if a rule asks now; the step is empty for the run as a whole. */
-  subject: { readonly step: string; readonly attempt: number; readonly args: unknown };
-  /** The person who approved the next step, now or before. */
-  approvedBy: string | undefined;
-  /** The card that was answered with yes and is used up by what it approved. */
-  answeredCard: string | undefined;
-  /** A question is open and nobody waits for it here. */
-  parked: boolean;
+  readonly question: RunQuestion;
   /** Why it cannot go on here: somebody else has it now, or it was cancelled. */
   lost: boolean;
   emit(event: RunEvent): void;
@@ -75,17 +70,6 @@ export async function writeTransitionWithin(
     if (active.clock.nowMs() >= untilMs || signal?.aborted) return result;
     await wait(active.clock, storeRetryMinMs, signal);
   }
-}
-
-/** The card that was answered, used up by what goes with it. */
-export function useAnsweredCard(active: ActiveRun): Pick<RunWriteExtras, 'card'> {
-  const { answeredCard } = active;
-  if (answeredCard === undefined) return {};
-  const card: CardChange = {
-    id: answeredCard,
-    update: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored),
-  };
-  return { card };
 }
 
 /** The entry that a step is over. */
