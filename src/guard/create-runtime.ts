@@ -3,6 +3,7 @@
 import { builtinPrices } from '../core/builtin-prices.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { systemClock } from '../platform/system-clock.ts';
+import { createTimerQueue } from '../platform/timer-queue.ts';
 import type { SharedStore } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
@@ -20,7 +21,6 @@ import {
   name,
 } from './runtime/option-checks.ts';
 import type { Runtime, RuntimeOverrides } from './runtime/runtime.ts';
-import { createTimeouts } from './runtime/timeouts.ts';
 import { subscribeToOrders } from './tasks/operator-orders.ts';
 
 const checks: Checks = {
@@ -91,7 +91,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     taskControls: new Map(),
     halted: new Map(),
     cancelSweep: undefined,
-    timeouts: createTimeouts(clock),
+    timeouts: createTimerQueue(clock),
     probes: new Set(),
     waiting: new Map(),
     reportedOnce: new Set(),

@@ -1,32 +1,64 @@
-/** Timeouts of any number of calls on one timer: calls of equal patience end in the order they began. */
+/** Time limits of any number of calls on one timer: calls of equal duration end in the order in which they began. */
 
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 
-/** A call that may take too long: a link in the list of its duration. */
-export interface Timeout {
+/** A call with a time limit: a link of the list of its duration, so that a call needs no other object. */
+export interface TimedLink {
   readonly dueMs: number;
   fire(): void;
-  previous?: Timeout | undefined;
-  next?: Timeout | undefined;
-  queue?: Queue | undefined;
+  /** The list that holds the link. */
+  list?: TimedList | undefined;
+  previous?: TimedLink | undefined;
+  next?: TimedLink | undefined;
 }
 
-export interface Queue {
-  first: Timeout | undefined;
-  last: Timeout | undefined;
+/** Links in the order in which they fall due. */
+export interface TimedList {
+  first: TimedLink | undefined;
+  last: TimedLink | undefined;
 }
 
-export interface Timeouts {
-  /** Puts it at the end of the list. What is out anyway is its own link: a call needs no other. */
-  add(durationMs: number, timeout: Timeout): void;
-  /** Takes it away, unless it had fired or gone before. */
-  remove(timeout: Timeout): void;
-  /** Waits for nobody any more. */
+/** Appends a link that is in no list. */
+export function appendLink(list: TimedList, link: TimedLink): void {
+  const { last } = list;
+  link.list = list;
+  link.previous = last;
+  link.next = undefined;
+  if (last === undefined) list.first = link;
+  else last.next = link;
+  list.last = link;
+}
+
+/** Removes a link from its list; false if the link is in none. */
+export function removeLink(link: TimedLink): boolean {
+  const { list, previous, next } = link;
+  if (list === undefined) return false;
+  if (previous === undefined) list.first = next;
+  else previous.next = next;
+  if (next === undefined) list.last = previous;
+  else next.previous = previous;
+  link.list = undefined;
+  link.previous = undefined; // A caller that keeps a link must not keep its neighbours.
+  link.next = undefined;
+  return true;
+}
+
+/** Time limits on one timer. */
+export interface TimerQueue {
+  /** Adds a link that falls due after a duration. */
+  add(durationMs: number, link: TimedLink): void;
+  /** Removes a link before it fires; false if it fired or was removed before. Cancels no timer. */
+  remove(link: TimedLink): boolean;
+  /** Fires every link that is due. */
+  fireDue(): void;
+  isEmpty(): boolean;
+  /** Forgets all links and cancels the timer. */
   close(): void;
 }
 
-export function createTimeouts(clock: Clock): Timeouts {
-  const queues = new Map<number, Queue>();
+/** Creates an empty queue. */
+export function createTimerQueue(clock: Pick<Clock, 'nowMs' | 'after'>): TimerQueue {
+  const lists = new Map<number, TimedList>();
   let armedForMs = Number.POSITIVE_INFINITY;
   let disarm: (() => void) | undefined;
 
@@ -34,61 +66,51 @@ export function createTimeouts(clock: Clock): Timeouts {
     if (dueMs >= armedForMs) return;
     disarm?.();
     armedForMs = dueMs;
-    disarm = clock.after(delayMs, look);
+    disarm = clock.after(delayMs, onTimer);
   }
 
-  /** Ends what is due and waits for the next. A call that ended meanwhile costs nothing: nobody cancelled a timer. */
-  function look(): void {
+  /** The timer stays armed when its link is removed: setting a timer costs more than one that finds nothing. */
+  function onTimer(): void {
     armedForMs = Number.POSITIVE_INFINITY;
     disarm = undefined;
+    fireDue();
+  }
+
+  function fireDue(): void {
     const nowMs = clock.nowMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const [durationMs, queue] of queues) {
-      while (queue.first !== undefined && queue.first.dueMs <= nowMs) {
-        const due = queue.first;
-        remove(due);
-        due.fire();
+    for (const [durationMs, list] of lists) {
+      for (let link = list.first; link !== undefined && link.dueMs <= nowMs; link = list.first) {
+        removeLink(link);
+        link.fire();
       }
-      if (queue.first === undefined) queues.delete(durationMs);
-      else nextMs = Math.min(nextMs, queue.first.dueMs);
+      if (list.first === undefined) lists.delete(durationMs);
+      else nextMs = Math.min(nextMs, list.first.dueMs);
     }
     if (nextMs < Number.POSITIVE_INFINITY) arm(nextMs, nextMs - nowMs);
   }
 
-  function remove(timeout: Timeout): void {
-    const queue = timeout.queue;
-    if (queue === undefined) return;
-    timeout.queue = undefined;
-    if (timeout.previous === undefined) queue.first = timeout.next;
-    else timeout.previous.next = timeout.next;
-    if (timeout.next === undefined) queue.last = timeout.previous;
-    else timeout.next.previous = timeout.previous;
-    timeout.previous = undefined; // Whoever keeps a call must not keep its neighbours.
-    timeout.next = undefined;
-  }
-
   return {
-    add(durationMs, timeout) {
-      let queue = queues.get(durationMs);
-      if (queue === undefined) {
-        queue = { first: undefined, last: undefined };
-        queues.set(durationMs, queue);
+    add(durationMs, link) {
+      let list = lists.get(durationMs);
+      if (list === undefined) {
+        list = { first: undefined, last: undefined };
+        lists.set(durationMs, list);
       }
-      const { last } = queue;
-      timeout.previous = last;
-      timeout.next = undefined;
-      timeout.queue = queue;
-      if (last === undefined) queue.first = timeout;
-      else last.next = timeout;
-      queue.last = timeout;
-      arm(timeout.dueMs, durationMs);
+      appendLink(list, link);
+      arm(link.dueMs, durationMs);
     },
-    remove,
+    remove: removeLink,
+    fireDue,
+    isEmpty() {
+      for (const list of lists.values()) if (list.first !== undefined) return false;
+      return true;
+    },
     close() {
       disarm?.();
       disarm = undefined;
       armedForMs = Number.POSITIVE_INFINITY;
-      queues.clear();
+      lists.clear();
     },
   };
 }

@@ -1,10 +1,15 @@
-/**
- * The time limit of calls: a call past its limit fails at once, while its work may still run.
- * All calls under one limit expire in the order in which they began, so they share one list and one timer.
- */
+/** The time limit of calls: a call past its limit fails at once, while its work may still run. */
 
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
 import { isThenable } from '../core/thenable.ts';
+import {
+  appendLink,
+  createTimerQueue,
+  removeLink,
+  type TimedLink,
+  type TimedList,
+  type TimerQueue,
+} from '../platform/timer-queue.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** The breaker that admitted a call and learns how the call ends. */
@@ -18,16 +23,15 @@ export interface CallOwner {
 }
 
 /** The bookkeeping of one running call. Allocating a record costs as much as the call, so records are recycled. */
-interface TimedCall {
+interface TimedCall extends TimedLink {
+  readonly limit: TimeLimit;
   owner: CallOwner | undefined;
   grant: AdmittedCall | undefined;
   resolve: ((value: unknown) => void) | undefined;
   reject: ((error: unknown) => void) | undefined;
-  /** When the call expires; 0 until the first tick after its start. */
+  /** Unknown until the first tick after the start of the call. */
   dueMs: number;
-  previous: TimedCall | undefined;
-  /** The next call in the list; undefined once the call has left the list. */
-  next: TimedCall | undefined;
+  nextFree: TimedCall | undefined;
   capture(resolve: (value: unknown) => void, reject: (error: unknown) => void): void;
   done(value: unknown): void;
   fail(error: unknown): void;
@@ -44,11 +48,11 @@ export class TimeLimit {
   private readonly name: string;
   private readonly secs: number;
   private readonly limitMs: number;
-  /** The sentinel of the circular list of running calls: `next` is the oldest call, `previous` the newest. */
-  private readonly end: TimedCall;
+  /** Calls that began since the last tick. */
+  private readonly undated: TimedList = { first: undefined, last: undefined };
+  private readonly queue: TimerQueue;
   private freeList: TimedCall | undefined = undefined;
   private isTicking = false;
-  private isArmed = false;
 
   /** With `isExact` every call reads the clock; otherwise its time starts at the next tick: late, never early. */
   constructor(clock: Clock, isExact: boolean, name: string, secs: number) {
@@ -58,9 +62,13 @@ export class TimeLimit {
     this.name = name;
     this.secs = secs;
     this.limitMs = secs * 1000;
-    this.end = this.createCall();
-    this.end.previous = this.end.next = this.end;
-    this.end.dueMs = Number.POSITIVE_INFINITY;
+    const after = (delayMs: number, run: () => void) => {
+      return clock.after(delayMs, () => {
+        run();
+        this.releaseRecords();
+      });
+    };
+    this.queue = createTimerQueue({ nowMs: clock.nowMs, after });
   }
 
   startMs(): number {
@@ -79,17 +87,13 @@ export class TimeLimit {
 
   /** Returns a promise that settles with the work, or rejects at the time limit. */
   race(owner: CallOwner, grant: AdmittedCall, work: Promise<unknown>): Promise<unknown> {
-    const { end, freeList, isExact } = this;
+    const { freeList, isExact } = this;
     const call = freeList ?? this.createCall();
-    if (call === freeList) this.freeList = call.previous;
+    if (call === freeList) this.freeList = call.nextFree;
     call.owner = owner;
     call.grant = grant;
-    call.dueMs = 0;
-    const last = end.previous!;
-    call.previous = last;
-    call.next = end;
-    last.next = end.previous = call;
-    if (isExact) this.expireDue();
+    appendLink(this.undated, call);
+    if (isExact) this.dateCalls();
     else if (!this.isTicking) this.startTick();
     this.isSync = isExact;
     const raced = new Promise(call.capture);
@@ -99,27 +103,31 @@ export class TimeLimit {
 
   private createCall(): TimedCall {
     const call: TimedCall = {
+      limit: this,
+      fire: rejectCall,
       owner: undefined,
       grant: undefined,
       resolve: undefined,
       reject: undefined,
       dueMs: 0,
+      list: undefined,
       previous: undefined,
       next: undefined,
+      nextFree: undefined,
       capture(resolve, reject) {
         call.resolve = resolve;
         call.reject = reject;
       },
       done: (value) => {
         const resolve = call.resolve!;
-        if (unlink(call)) call.owner!.succeeded(call.grant!, value);
+        if (removeLink(call)) call.owner!.succeeded(call.grant!, value);
         else call.owner!.workEnded();
         this.recycle(call);
         resolve(value);
       },
       fail: (error) => {
         const reject = call.reject!;
-        if (unlink(call)) call.owner!.failed(call.grant!, error);
+        if (removeLink(call)) call.owner!.failed(call.grant!, error);
         else call.owner!.workEnded();
         this.recycle(call);
         reject(error);
@@ -130,7 +138,7 @@ export class TimeLimit {
 
   private recycle(call: TimedCall): void {
     call.resolve = call.reject = undefined;
-    call.previous = this.freeList;
+    call.nextFree = this.freeList;
     this.freeList = call;
   }
 
@@ -138,39 +146,34 @@ export class TimeLimit {
     this.isTicking = true;
     this.clock.after(tickMs, () => {
       this.isTicking = false;
-      this.expireDue();
+      this.dateCalls();
+      this.releaseRecords();
     });
   }
 
-  /** Rejects every due call and arms one timer for the next. A call that ends in time cancels no timer. */
-  private expireDue(): void {
-    const { clock, end } = this;
-    const nowMs = clock.nowMs();
-    for (let call = end.previous!; call.dueMs === 0; call = call.previous!) call.dueMs = nowMs + this.limitMs;
-    for (let call = end.next!; call.dueMs <= nowMs; call = end.next!) {
-      unlink(call);
-      const error = this.makeError();
-      call.owner!.givenUp(call.grant!, error);
-      call.reject!(error);
+  /** Starts the time of the calls that began since the last tick, and rejects every due call. */
+  private dateCalls(): void {
+    const { clock, limitMs, queue, undated } = this;
+    const dueMs = clock.nowMs() + limitMs;
+    for (let link = undated.first; link !== undefined; link = undated.first) {
+      removeLink(link);
+      (link as TimedCall).dueMs = dueMs;
+      queue.add(limitMs, link);
     }
-    if (end.next === end) this.freeList = undefined; // No call is running: release the recycled records.
-    if (this.isArmed || end.next === end) return;
-    this.isArmed = true;
-    clock.after(end.next!.dueMs - nowMs, () => {
-      this.isArmed = false;
-      this.expireDue();
-    });
+    queue.fireDue();
+  }
+
+  /** Releases the recycled records when no call is running. */
+  private releaseRecords(): void {
+    if (this.undated.first === undefined && this.queue.isEmpty()) this.freeList = undefined;
   }
 }
 
-/** Removes a call from the list; false if the call has expired already. */
-function unlink(call: TimedCall): boolean {
-  const { previous, next } = call;
-  if (next === undefined) return false;
-  next.previous = previous;
-  previous!.next = next;
-  call.next = undefined;
-  return true;
+/** Ends a call at its time limit. One function for all records: a closure for each would cost as much as a call. */
+function rejectCall(this: TimedCall): void {
+  const error = this.limit.makeError();
+  this.owner!.givenUp(this.grant!, error);
+  this.reject!(error);
 }
 
 /** Receives the value or the error of an ended call. */

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTimeouts, type Timeout } from '../../../src/guard/runtime/timeouts.ts';
-import type { Clock } from '../../../src/ports/clock.ts';
-import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
+import { createTimerQueue, type TimedLink } from '../../src/platform/timer-queue.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { simulatedClock } from '../../src/testing/simulated-clock.ts';
 
 /** A clock that counts the timers that were ever asked for. */
 function counting() {
@@ -19,13 +19,13 @@ function counting() {
     },
   };
   const fired: string[] = [];
-  const list = createTimeouts(counted);
+  const list = createTimerQueue(counted);
   return {
     clock,
     delays,
     fired,
     list,
-    add(durationMs: number, name: string): Timeout {
+    add(durationMs: number, name: string): TimedLink {
       const timeout = { dueMs: clock.nowMs() + durationMs, fire: () => fired.push(name) };
       list.add(durationMs, timeout);
       return timeout;
@@ -101,8 +101,8 @@ test('of different patience each ends at its own time', () => {
 test('a call that ended in time is taken out: first, last, between, alone, twice, after it fired', () => {
   const { clock, fired, list, add } = counting();
   const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => add(100, name));
-  list.remove(second!);
-  list.remove(second!);
+  assert.equal(list.remove(second!), true);
+  assert.equal(list.remove(second!), false);
   list.remove(first!);
   list.remove(fourth!);
   const alone = add(70, 'alone');
@@ -156,7 +156,7 @@ test('a timer that comes too early is set again for the rest', () => {
     },
   };
   let fired = 0;
-  createTimeouts(hasty).add(100, { dueMs: 100, fire: () => fired++ });
+  createTimerQueue(hasty).add(100, { dueMs: 100, fire: () => fired++ });
   clock.advance(99);
   assert.equal(fired, 0);
   clock.advance(1);
@@ -219,4 +219,22 @@ test('a hundred thousand that fall due at once all fire, in order', () => {
   clock.advance(1_000);
   assert.equal(fired.length, 100_000);
   assert.ok(fired.every((name, at) => name === String(at)));
+});
+
+test('a queue fires what is due before its timer comes, and is empty when nobody waits', () => {
+  const clock = simulatedClock();
+  let nowMs = 0;
+  const list = createTimerQueue({ nowMs: () => nowMs, after: clock.after });
+  const fired: string[] = [];
+  assert.equal(list.isEmpty(), true);
+  list.add(100, { dueMs: 100, fire: () => fired.push('a') });
+  list.add(50, { dueMs: 150, fire: () => fired.push('b') });
+  assert.equal(list.isEmpty(), false);
+  nowMs = 100;
+  list.fireDue();
+  assert.deepEqual(fired, ['a']);
+  nowMs = 150;
+  list.fireDue();
+  assert.deepEqual(fired, ['a', 'b']);
+  assert.equal(list.isEmpty(), true);
 });

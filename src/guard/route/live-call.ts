@@ -1,11 +1,11 @@
 /** Calls that are out: their signals, their progress, their time, and their one settlement. */
 
 import type { Outcome, Permit } from '../../core/action.ts';
+import type { TimedLink, TimedList } from '../../platform/timer-queue.ts';
 import type { Call } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { type Frame, outerOf } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Queue, Timeout } from '../runtime/timeouts.ts';
 import { ensureSweep } from '../tasks/sweep.ts';
 import { onHalt, type TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
@@ -52,7 +52,7 @@ export function settleCall(
  * The one hot object of a call: the frame it runs in, its link among the timeouts, what its function may ask for.
  * Signals are made only when the function asks for one.
  */
-export class LiveCall implements LeasedCall, Call, Frame, Timeout {
+export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   readonly runtime: Runtime;
   readonly site: CallSite;
   readonly permit: Permit;
@@ -62,9 +62,9 @@ export class LiveCall implements LeasedCall, Call, Frame, Timeout {
   reason: unknown = undefined;
   forget: (() => void) | undefined = undefined;
   reject: ((error: unknown) => void) | undefined = undefined;
-  previous: Timeout | undefined = undefined;
-  next: Timeout | undefined = undefined;
-  queue: Queue | undefined = undefined;
+  list: TimedList | undefined = undefined;
+  previous: TimedLink | undefined = undefined;
+  next: TimedLink | undefined = undefined;
 
   constructor(runtime: Runtime, site: CallSite, permit: Permit) {
     this.runtime = runtime;

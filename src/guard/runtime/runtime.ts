@@ -5,6 +5,7 @@ import type { BoundControl } from '../../core/decide.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
+import type { TimerQueue } from '../../platform/timer-queue.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JournalListener } from '../../ports/journal.ts';
@@ -23,7 +24,6 @@ import type { CallSite, Target } from '../route/call-site.ts';
 import type { LeasedCall } from '../route/live-call.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { invalid } from './option-checks.ts';
-import type { Timeouts } from './timeouts.ts';
 
 export interface Runtime {
   readonly agent: string;
@@ -84,7 +84,7 @@ export interface Runtime {
   /** Ends the wait for the next sweep, while there is one. */
   cancelSweep: (() => void) | undefined;
 
-  readonly timeouts: Timeouts;
+  readonly timeouts: TimerQueue;
   /** Calls that are out and hold a probe: their leases have to be renewed. */
   readonly probes: Set<LeasedCall>;
   /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */

@@ -1,56 +1,43 @@
-/** Deadlines of pending calls with one timer for all, because nearly every call ends long before its deadline. */
+/** Deadlines of pending calls, which keep the process alive while there is one. */
 
 import { machineClock, startTimer } from '../../platform/machine-clock.ts';
-
-/** The deadline of one call. */
-export interface CallDeadline {
-  readonly atMs: number;
-  onLate(): void;
-}
+import { createTimerQueue, type TimedLink } from '../../platform/timer-queue.ts';
 
 /** The deadlines of all pending calls. */
 export interface CallDeadlines {
   /** Starts a deadline, which keeps the process alive; `onLate` is called unless the deadline ends in time. */
-  begin(ms: number, onLate: () => void): CallDeadline;
-  end(deadline: CallDeadline): void;
+  begin(ms: number, onLate: () => void): TimedLink;
+  end(deadline: TimedLink): void;
 }
 
 /** Creates an empty set of deadlines. */
 export function createCallDeadlines(): CallDeadlines {
-  const open = new Set<CallDeadline>();
+  let pending = 0;
   let timer: NodeJS.Timeout | undefined;
-  let dueMs = Number.POSITIVE_INFINITY;
-
-  function arm(atMs: number): void {
-    clearTimeout(timer);
-    dueMs = atMs;
-    timer = startTimer(atMs - machineClock.nowMs(), checkDeadlines);
-  }
-
-  function checkDeadlines(): void {
-    timer = undefined;
-    dueMs = Number.POSITIVE_INFINITY;
-    const nowMs = machineClock.nowMs();
-    for (const deadline of [...open]) {
-      if (deadline.atMs > nowMs) continue;
-      open.delete(deadline);
-      deadline.onLate();
-    }
-    const next = Math.min(...[...open].map(({ atMs }) => atMs));
-    if (open.size > 0) arm(next);
-  }
-
+  const queue = createTimerQueue({
+    nowMs: machineClock.nowMs,
+    after(delayMs, run) {
+      const started = startTimer(delayMs, run);
+      timer = started;
+      return () => clearTimeout(started);
+    },
+  });
   return {
     begin(ms, onLate) {
-      const deadline = { atMs: machineClock.nowMs() + ms, onLate };
-      open.add(deadline);
-      if (deadline.atMs < dueMs) arm(deadline.atMs);
-      else if (open.size === 1) timer?.ref();
+      const deadline: TimedLink = {
+        dueMs: machineClock.nowMs() + ms,
+        fire() {
+          pending--;
+          onLate();
+        },
+      };
+      queue.add(ms, deadline);
+      if (++pending === 1) timer?.ref();
       return deadline;
     },
     end(deadline) {
       // The timer stays armed, because the next call usually starts before it fires.
-      if (open.delete(deadline) && open.size === 0) timer?.unref();
+      if (queue.remove(deadline) && --pending === 0) timer?.unref();
     },
   };
 }
