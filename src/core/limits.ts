@@ -259,10 +259,10 @@ export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
-/** The lease of a hook's turn in its session, the polling interval for a turn, and its maximum. */
+/** The lease of a session's lock, and the shortest and longest interval of the hooks that wait for the lock. */
 export const hookLeaseMs = 5_000;
-export const hookTurnMinMs = 4;
-export const hookTurnMaxMs = 40;
+export const hookLockPollMinMs = 4;
+export const hookLockPollMaxMs = 40;
 /** The default hook timeout of hosts, the share that a hook leaves unused, and the longest wait of a call. */
 export const hookTimeoutMs = 60_000;
 export const hookMarginMs = 5_000;

@@ -20,7 +20,7 @@ import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
 import { askByCard } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
-import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
+import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 
 /** An answer, or until when to come back, and for which card. */
 type DecisionOrWait = { readonly decision: HookDecision } | PendingWait;
@@ -32,9 +32,9 @@ interface PendingWait {
 export async function decideCall(context: HookContext, event: CallProposedEvent): Promise<HookDecision> {
   const id = event.id ?? uniqueId();
   for (let round = 0; round < roundsMax; round++) {
-    const result = await runInTurn(context, (turn) => decideInTurn(context, turn, { ...event, id }));
+    const result = await withSessionLock(context, (session) => decideOnce(context, session, { ...event, id }));
     if ('decision' in result) return result.decision;
-    const isAnswered = await waitOutsideTurn(context, result);
+    const isAnswered = await waitUnlocked(context, result);
     if (!isAnswered) return { kind: 'deny', reason: pendingReason };
   }
   return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
@@ -42,36 +42,36 @@ export async function decideCall(context: HookContext, event: CallProposedEvent)
 
 const pendingReason = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
-async function decideInTurn(
+async function decideOnce(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   event: CallProposedEvent & { readonly id: string },
 ): Promise<DecisionOrWait> {
   const { runtime } = context;
-  const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
+  const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   // Somebody was asked meanwhile: the clocks go on.
   while (task.node.cells.deadline.state.stops > 0)
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const recorded = task.answers.find(({ id }) => id === event.id);
   if (recorded !== undefined) return { decision: recorded };
-  if (task.open.some(({ id }) => id === event.id) || turn.state.errands[event.id] !== undefined)
+  if (task.open.some(({ id }) => id === event.id) || session.state.delegations[event.id] !== undefined)
     return { decision: pass };
   const call = makeProposedCall(context, task, event);
   const proposal = proposeDetached(runtime, task.node, call);
   const result =
     'later' in proposal
-      ? waitOrAsk(context, turn, task, event, call, proposal.later)
-      : concludeProposal(turn, task, event, call, proposal);
+      ? waitOrAsk(context, session, task, event, call, proposal.later)
+      : concludeProposal(session, task, event, call, proposal);
   haltRootTask(context, task, event.tool);
   return result;
 }
 
 export function makeProposedCall(
   context: HookContext,
-  { round }: LoadedTask,
+  { modelTurn }: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
 ): ProposedCall {
-  const turnId = context.reportsTurns ? String(round) : undefined;
+  const turnId = context.reportsTurns ? String(modelTurn) : undefined;
   return { id: event.id, target: makeCallTarget(context.runtime, event), args: [event.input], turnId };
 }
 
@@ -88,20 +88,20 @@ export function makeCallTarget(
 }
 
 function concludeProposal(
-  turn: SessionTurn,
+  session: LockedSession,
   task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
   proposal: { readonly permit: Permit } | { readonly refusal: Refusal },
 ): DecisionOrWait {
   if ('refusal' in proposal) return { decision: refuseCall(task, event.id, proposal.refusal) };
-  recordOpenCall(turn, task, event, call, proposal.permit);
+  recordOpenCall(session, task, event, call, proposal.permit);
   return { decision: pass };
 }
 
 /** Keeps the permit of a call that runs, until somebody says how it ended. */
 export function recordOpenCall(
-  turn: SessionTurn,
+  session: LockedSession,
   task: LoadedTask,
   { id, tool, isShared, delegation }: CallProposedEvent & { readonly id: string },
   { target }: ProposedCall,
@@ -111,9 +111,9 @@ export function recordOpenCall(
     task.open = [...task.open, { id, name: tool, isShared, permit }].slice(-hookCallsMax);
     return;
   }
-  const delegations = Object.entries(turn.state.errands).slice(-hookAgentsMax + 1);
+  const delegations = Object.entries(session.state.delegations).slice(-hookAgentsMax + 1);
   const pendingDelegation = { worker: target.name, type: delegation.type, task: task.node.id, agent: null, permit };
-  turn.state = { ...turn.state, errands: { ...Object.fromEntries(delegations), [id]: pendingDelegation } };
+  session.state = { ...session.state, delegations: { ...Object.fromEntries(delegations), [id]: pendingDelegation } };
 }
 
 function refuseCall(task: LoadedTask, id: string, refusal: Refusal): HookDecision {
@@ -135,7 +135,7 @@ function recordAnswer(
 /** It has to wait, or a person has to be asked. */
 function waitOrAsk(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   task: LoadedTask,
   event: CallProposedEvent & { readonly id: string },
   call: ProposedCall,
@@ -165,11 +165,11 @@ function waitOrAsk(
   }
   const approved = { ...call, approvedBy: question.by };
   const retried = proposeDetached(runtime, task.node, approved);
-  return 'later' in retried ? deny() : concludeProposal(turn, task, event, approved, retried);
+  return 'later' in retried ? deny() : concludeProposal(session, task, event, approved, retried);
 }
 
-/** Waits outside the turn; false where a person has not answered in time. */
-async function waitOutsideTurn({ store }: HookContext, { waitMs, card }: PendingWait): Promise<boolean> {
+/** Waits without the lock of the session; returns false if a person has not answered in time. */
+async function waitUnlocked({ store }: HookContext, { waitMs, card }: PendingWait): Promise<boolean> {
   const untilMs = systemClock.nowMs() + waitMs;
   for (;;) {
     const leftMs = untilMs - systemClock.nowMs();

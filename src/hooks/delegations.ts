@@ -1,4 +1,4 @@
-/** Errands: a call that sends a subagent out is settled when that one comes back, and its failure is booked once. */
+/** Delegations: a call that sends a subagent is settled when the subagent returns, and its failure is booked once. */
 
 import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';
@@ -7,70 +7,73 @@ import { settleDetached } from '../guard/entries/detached-call.ts';
 import { callSiteFor, targetFor } from '../guard/internal.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
 import type { HookContext } from './session/hook-tasks.ts';
-import type { PendingDelegation, SubagentReturn } from './session/session-state.ts';
-import type { SessionTurn } from './session/session-turn.ts';
+import type { LockedSession } from './session/session-lock.ts';
+import type { SubagentReturn } from './session/session-state.ts';
 
-/** A subagent is over. Whose errand it was may be told later. */
+/** Ends a subagent. The call that sent it may become known later. */
 export async function endSubagent(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   id: string,
   isFailed: boolean,
 ): Promise<void> {
-  const agent = turn.state.agents[id];
+  const agent = session.state.agents[id];
   if (agent === undefined) return;
-  const task = await turn.loadTask(agent.task);
+  const task = await session.loadTask(agent.task);
   const halted = task?.node.halt;
   const failed = isFailed || halted !== undefined;
   const reason = halted?.message ?? (isFailed ? 'it failed' : '');
   const result: SubagentReturn = { failed, reason, isBooked: (task?.node.booked?.size ?? 0) > 0 };
-  await turn.endTask(agent.task, failed ? 'error' : 'done');
-  const { [id]: _, ...agents } = turn.state.agents;
-  turn.state = { ...turn.state, agents };
-  if (agent.errand !== null) await settleDelegation(context, turn, agent.errand, result);
+  await session.endTask(agent.task, failed ? 'error' : 'done');
+  const { [id]: _, ...agents } = session.state.agents;
+  session.state = { ...session.state, agents };
+  if (agent.delegation !== null) await settleDelegation(context, session, agent.delegation, result);
   else {
-    const returned = Object.entries(turn.state.returned).slice(-hookAgentsMax + 1);
-    turn.state = { ...turn.state, returned: { ...Object.fromEntries(returned), [id]: result } };
+    const returned = Object.entries(session.state.returned).slice(-hookAgentsMax + 1);
+    session.state = { ...session.state, returned: { ...Object.fromEntries(returned), [id]: result } };
   }
-  await endOlder(turn, agent.root);
+  await endOlder(session, agent.root);
 }
 
 /** A task that a newer one took the place of is over with its last subagent. */
-async function endOlder(turn: SessionTurn, root: string): Promise<void> {
-  const { older, agents } = turn.state;
+async function endOlder(session: LockedSession, root: string): Promise<void> {
+  const { older, agents } = session.state;
   if (!older.includes(root) || Object.values(agents).some((agent) => agent.root === root)) return;
-  await turn.endTask(root, 'done');
-  turn.state = { ...turn.state, older: older.filter((each) => each !== root) };
+  await session.endTask(root, 'done');
+  session.state = { ...session.state, older: older.filter((each) => each !== root) };
 }
 
-/** The call of an errand came back: by itself at once, or with the subagent. */
+/** Handles the return of a call that sent a subagent: at once, or together with the subagent. */
 export async function handleDelegationEnd(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   event: CallEndedEvent,
 ): Promise<void> {
   const { id = '', ending, subagent } = event;
-  const delegation = turn.state.errands[id];
+  const delegation = session.state.delegations[id];
   if (delegation === undefined) return;
   const agent = subagent?.agent;
   if (agent !== undefined) {
-    const { [agent]: result, ...returned } = turn.state.returned;
-    const running = turn.state.agents[agent];
+    const { [agent]: result, ...returned } = session.state.returned;
+    const running = session.state.agents[agent];
     if (result !== undefined) {
-      turn.state = { ...turn.state, returned };
-      return settleDelegation(context, turn, id, result);
+      session.state = { ...session.state, returned };
+      return settleDelegation(context, session, id, result);
     }
     if (running !== undefined) {
-      turn.state = { ...turn.state, agents: { ...turn.state.agents, [agent]: { ...running, errand: id } } };
+      session.state = {
+        ...session.state,
+        agents: { ...session.state.agents, [agent]: { ...running, delegation: id } },
+      };
       return;
     }
   }
   if (agent !== undefined && subagent?.isBackground) {
-    turn.state = { ...turn.state, errands: { ...turn.state.errands, [id]: { ...delegation, agent } } };
+    session.state = { ...session.state, delegations: { ...session.state.delegations, [id]: { ...delegation, agent } } };
     return;
   }
   const failed = !('value' in ending) && !('cancelled' in ending);
-  await settleDelegation(context, turn, id, {
+  await settleDelegation(context, session, id, {
     failed,
     reason: failed ? readErrorMessage(ending) : '',
     isBooked: false,
@@ -84,14 +87,14 @@ function readErrorMessage(ending: Ending): string {
 
 async function settleDelegation(
   { runtime }: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   id: string,
   result: SubagentReturn,
 ): Promise<void> {
-  const { [id]: delegation, ...delegations } = turn.state.errands as Readonly<Record<string, PendingDelegation>>;
+  const { [id]: delegation, ...delegations } = session.state.delegations;
   if (delegation === undefined) return;
-  turn.state = { ...turn.state, errands: delegations };
-  const task = await turn.loadTask(delegation.task);
+  session.state = { ...session.state, delegations };
+  const task = await session.loadTask(delegation.task);
   if (task === undefined) return;
   const target = targetFor(runtime, delegation.worker, 'delegation');
   settleDetached(runtime, task.node, target, delegation.permit, { value: '' });

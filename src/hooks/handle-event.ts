@@ -22,7 +22,7 @@ import {
   haltDecisionOf,
   haltRootTask,
 } from './session/hook-tasks.ts';
-import { type LoadedTask, runInTurn, type SessionTurn } from './session/session-turn.ts';
+import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 
 export async function handleEvent(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
@@ -32,33 +32,33 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
     case 'call-proposed':
       return decideCall(context, event);
     case 'prompt':
-      return runInTurn(context, (turn) => handlePrompt(context, turn, event));
+      return withSessionLock(context, (session) => handlePrompt(context, session, event));
     case 'call-ended':
-      return runInTurn(context, (turn) => handleCallEnded(context, turn, event));
+      return withSessionLock(context, (session) => handleCallEnded(context, session, event));
     case 'batch-ended':
-      return runInTurn(context, async (turn) => {
-        const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
-        task.round++;
+      return withSessionLock(context, async (session) => {
+        const task = await findOrBeginTask(context, session, event.agent, event.agentType);
+        task.modelTurn++;
         cancelOpenCalls(context, task);
         return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':
-      return runInTurn(context, async (turn) => {
-        await findOrBeginAgentTask(context, turn, event.agent, event.agentType);
+      return withSessionLock(context, async (session) => {
+        await findOrBeginAgentTask(context, session, event.agent, event.agentType);
         return pass;
       });
     case 'subagent-ended':
-      return runInTurn(context, async (turn) => {
-        await endSubagent(context, turn, event.agent, false);
+      return withSessionLock(context, async (session) => {
+        await endSubagent(context, session, event.agent, false);
         return pass;
       });
     case 'stopped':
-      return runInTurn(context, (turn) => handleStopped(context, turn, event));
+      return withSessionLock(context, (session) => handleStopped(context, session, event));
     case 'session-ended':
-      return runInTurn(context, async (turn) => {
-        const { task, older } = turn.state;
-        for (const id of task === null ? older : [...older, task]) await turn.endTask(id, 'done');
-        turn.state = { ...turn.state, task: null, older: [], agents: {}, errands: {}, returned: {} };
+      return withSessionLock(context, async (session) => {
+        const { task, older } = session.state;
+        for (const id of task === null ? older : [...older, task]) await session.endTask(id, 'done');
+        session.state = { ...session.state, task: null, older: [], agents: {}, delegations: {}, returned: {} };
         return pass;
       });
   }
@@ -67,32 +67,36 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
 /** A person's new words begin a task; the harness's, and words that were said before, go on with the one at hand. */
 async function handlePrompt(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   { text, by, failed = [] }: PromptEvent,
 ): Promise<HookDecision> {
-  for (const agent of failed) await endSubagent(context, turn, agent, true);
+  for (const agent of failed) await endSubagent(context, session, agent, true);
   if (by === 'harness') return pass;
   const promptFingerprint = fingerprint('user', text);
-  const { task, prompts, agents, older } = turn.state;
-  turn.state = {
-    ...turn.state,
+  const { task, prompts, agents, older } = session.state;
+  session.state = {
+    ...session.state,
     prompts: [...prompts.filter((each) => each !== promptFingerprint), promptFingerprint].slice(-hookPromptsMax),
   };
   if (task !== null) {
     if (prompts.includes(promptFingerprint)) return pass;
     // The task before is over, unless it has subagents out.
     const isOut = Object.values(agents).some(({ root }) => root === task);
-    if (isOut) turn.state = { ...turn.state, older: [...older, task] };
-    else await turn.endTask(task, 'done');
+    if (isOut) session.state = { ...session.state, older: [...older, task] };
+    else await session.endTask(task, 'done');
   }
-  beginPromptTask(context, turn);
+  beginPromptTask(context, session);
   return pass;
 }
 
-async function handleCallEnded(context: HookContext, turn: SessionTurn, event: CallEndedEvent): Promise<HookDecision> {
+async function handleCallEnded(
+  context: HookContext,
+  session: LockedSession,
+  event: CallEndedEvent,
+): Promise<HookDecision> {
   const { runtime } = context;
-  if (event.delegation !== undefined) await handleDelegationEnd(context, turn, event);
-  const task = await findOrBeginTask(context, turn, event.agent, event.agentType);
+  if (event.delegation !== undefined) await handleDelegationEnd(context, session, event);
+  const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   const unansweredAsk = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
   if (unansweredAsk !== undefined) {
     // It runs only if the person at the host's terminal said yes: from now on it counts.
@@ -100,7 +104,7 @@ async function handleCallEnded(context: HookContext, turn: SessionTurn, event: C
     const proposed = { ...event, type: 'call-proposed', id: unansweredAsk.id } as const;
     const call = { ...makeProposedCall(context, task, proposed), approvedBy: 'the terminal' };
     const proposal = proposeDetached(runtime, task.node, call);
-    if ('permit' in proposal) recordOpenCall(turn, task, proposed, call, proposal.permit);
+    if ('permit' in proposal) recordOpenCall(session, task, proposed, call, proposal.permit);
   }
   const open = task.open.find((each) =>
     event.id === undefined
@@ -119,17 +123,18 @@ async function handleCallEnded(context: HookContext, turn: SessionTurn, event: C
 /** The request is answered: its task is over, unless something of it goes on in the background. */
 async function handleStopped(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   { background }: StoppedEvent,
 ): Promise<HookDecision> {
-  const { task, agents } = turn.state;
+  const { task, agents } = session.state;
   const running = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? running.length) > 0) return pass;
-  const root = await turn.loadTask(task);
+  const root = await session.loadTask(task);
   if (root !== undefined) cancelOpenCalls(context, root);
-  for (const [agent] of running) await endSubagent(context, turn, agent, false); // The host knows that they are gone.
-  await turn.endTask(task, 'done');
-  turn.state = { ...turn.state, task: null, errands: {}, returned: {} };
+  // The host knows that they are gone.
+  for (const [agent] of running) await endSubagent(context, session, agent, false);
+  await session.endTask(task, 'done');
+  session.state = { ...session.state, task: null, delegations: {}, returned: {} };
   return pass;
 }
 

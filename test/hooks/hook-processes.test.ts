@@ -63,7 +63,7 @@ test('a payload without end is not read to its end', (context) => {
   assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: the input on stdin is too long\n']);
 });
 
-test('hooks that are killed on the way lose no turn for good and let nothing through uncounted', async (context) => {
+test('hooks that are killed on the way leave no lock for good and let nothing through uncounted', async (context) => {
   const hookSession = session(context);
   for (let round = 0; round < 8; round++) {
     const { child, answered } = start(hookSession, bash(`k${round}`, `echo ${round}`).pre);

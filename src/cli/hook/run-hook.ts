@@ -4,13 +4,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
-import { hookTurnMaxMs, storePollMs } from '../../core/limits.ts';
+import { hookLockPollMaxMs, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
-import { redactState, type SessionTurn } from '../../hooks/session/session-turn.ts';
+import { type LockedSession, redactState } from '../../hooks/session/session-lock.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
@@ -78,7 +78,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
     // A call is not refused because its cost could not be read.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
-    const begin = spending && ((turn: SessionTurn) => accountUsage(context, turn, spending).catch(swallow));
+    const begin = spending && ((session: LockedSession) => accountUsage(context, session, spending).catch(swallow));
     const context: HookContext = {
       runtime,
       store,
@@ -86,7 +86,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       isReportedByRun,
       untilMs,
       ...hostInfo,
-      ...(begin && { onTurnStart: begin }),
+      ...(begin && { onLocked: begin }),
     };
     const decision = await handleEvent(context, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
@@ -106,7 +106,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     } catch (error) {
       const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
       if (!isBusy || systemClock.nowMs() >= untilMs) throw error;
-      await wait(systemClock, hookTurnMaxMs);
+      await wait(systemClock, hookLockPollMaxMs);
     }
   }
 }

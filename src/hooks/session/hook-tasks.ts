@@ -6,10 +6,10 @@ import type { TaskSettings } from '../../core/settings.ts';
 import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
+import type { LoadedTask, LockedSession, SessionLockOptions } from './session-lock.ts';
 import type { PendingDelegation } from './session-state.ts';
-import type { LoadedTask, SessionTurn, SessionTurnOptions } from './session-turn.ts';
 
-export interface HookContext extends SessionTurnOptions {
+export interface HookContext extends SessionLockOptions {
   /** The agent's name and its session, which its tasks have. */
   readonly agent: string;
   readonly session: string;
@@ -33,44 +33,48 @@ export interface JoinedRun {
 /** The task that an event belongs to; one is begun where nobody said that one had. */
 export async function findOrBeginTask(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   agent?: string,
   type?: string,
 ): Promise<LoadedTask> {
-  return agent === undefined ? findOrBeginRoot(context, turn) : findOrBeginAgentTask(context, turn, agent, type);
+  return agent === undefined ? findOrBeginRoot(context, session) : findOrBeginAgentTask(context, session, agent, type);
 }
 
-async function findOrBeginRoot(context: HookContext, turn: SessionTurn): Promise<LoadedTask> {
-  const { task } = turn.state;
-  return (task === null ? undefined : await turn.loadTask(task)) ?? beginPromptTask(context, turn);
+async function findOrBeginRoot(context: HookContext, session: LockedSession): Promise<LoadedTask> {
+  const { task } = session.state;
+  return (task === null ? undefined : await session.loadTask(task)) ?? beginPromptTask(context, session);
 }
 
 /** Begins the task of a prompt. */
-export function beginPromptTask(context: HookContext, turn: SessionTurn): LoadedTask {
-  const { agent, session, joined, isAttended } = context;
-  const number = turn.state.tasks + 1;
+export function beginPromptTask(context: HookContext, session: LockedSession): LoadedTask {
+  const { agent, joined, isAttended } = context;
+  const number = session.state.tasks + 1;
   const id =
-    joined === undefined ? `hook-${session}#${number}` : number === 1 ? joined.task : `${joined.task}#${number}`;
+    joined === undefined
+      ? `hook-${context.session}#${number}`
+      : number === 1
+        ? joined.task
+        : `${joined.task}#${number}`;
   // Nobody watches over it between two calls, and a person who thinks is no agent that is silent.
   const unhurried = { maxIdleSecs: secsMax, ...(isAttended && { maxDurationSecs: secsMax }) };
   const limits = { ...joined?.limits, ...unhurried };
-  turn.state = { ...turn.state, task: id, tasks: number };
-  return turn.addTask(startOrJoin(context, { id, agent, session, parent: undefined }, limits));
+  session.state = { ...session.state, task: id, tasks: number };
+  return session.addTask(startOrJoin(context, { id, agent, session: context.session, parent: undefined }, limits));
 }
 
 /** The task of a subagent, begun where it is not known. */
 export async function findOrBeginAgentTask(
   context: HookContext,
-  turn: SessionTurn,
+  session: LockedSession,
   agent: string,
   type = 'subagent',
 ): Promise<LoadedTask> {
-  const subagent = turn.state.agents[agent];
-  const loaded = subagent && (await turn.loadTask(subagent.task));
+  const subagent = session.state.agents[agent];
+  const loaded = subagent && (await session.loadTask(subagent.task));
   if (loaded !== undefined) return loaded;
-  const root = await findOrBeginRoot(context, turn);
-  const [delegation, sender] = findDelegation(turn, agent, type);
-  const parent = (sender && (await turn.loadTask(sender.task))) ?? root;
+  const root = await findOrBeginRoot(context, session);
+  const [delegation, sender] = findDelegation(session, agent, type);
+  const parent = (sender && (await session.loadTask(sender.task))) ?? root;
   const id = `${root.node.id}/${agent}`;
   const { node } = parent;
   const { limits: runLimits, subagentLimits = {} } = context.joined ?? {};
@@ -80,24 +84,24 @@ export async function findOrBeginAgentTask(
     maxIdleSecs: secsMax,
   };
   const identity = { id, agent: type, session: context.session, parent: node };
-  const task = turn.addTask(startOrJoin(context, identity, limits));
-  const agents = Object.entries(turn.state.agents).slice(-hookAgentsMax + 1);
-  turn.state = {
-    ...turn.state,
-    agents: { ...Object.fromEntries(agents), [agent]: { task: id, root: root.node.id, type, errand: delegation } },
+  const task = session.addTask(startOrJoin(context, identity, limits));
+  const agents = Object.entries(session.state.agents).slice(-hookAgentsMax + 1);
+  session.state = {
+    ...session.state,
+    agents: { ...Object.fromEntries(agents), [agent]: { task: id, root: root.node.id, type, delegation } },
   };
   return task;
 }
 
 /** The call that sent a subagent out, as far as anybody knows: the one that said so, or the only one that may have. */
 function findDelegation(
-  { state }: SessionTurn,
+  { state }: LockedSession,
   agent: string,
   type: string,
 ): readonly [string, PendingDelegation] | readonly [null, undefined] {
-  const all = Object.entries(state.errands);
+  const all = Object.entries(state.delegations);
   const named = all.find(([, delegation]) => delegation.agent === agent);
-  const taken = new Set(Object.values(state.agents).map(({ errand: delegation }) => delegation));
+  const taken = new Set(Object.values(state.agents).map(({ delegation }) => delegation));
   const candidates = all.filter(
     ([id, delegation]) => delegation.type === type && delegation.agent === null && !taken.has(id),
   );

@@ -6,8 +6,8 @@ import type { FrozenTask } from '../../guard/internal.ts';
 import type { ReadMark } from '../spend/transcript.ts';
 
 export interface SessionState {
-  /** The hook whose turn it is, and until when it is believed to live. */
-  readonly turn: { readonly owner: string; readonly untilMs: number } | null;
+  /** The hook that holds the lock of the session, and the end of its lease. */
+  readonly lock: { readonly owner: string; readonly untilMs: number } | null;
   /** The task at hand, and how many there were. */
   readonly task: string | null;
   readonly tasks: number;
@@ -16,7 +16,8 @@ export interface SessionState {
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, SessionSubagent>>;
-  readonly errands: Readonly<Record<string, PendingDelegation>>;
+  /** Delegations whose end has not come, by the id of the call. */
+  readonly delegations: Readonly<Record<string, PendingDelegation>>;
   /** How far the files are read that say what was used, by subagent; the empty name is the main one. */
   readonly read?: Readonly<Record<string, ReadMark>>;
   /** How subagents came back of which nobody knows yet who sent them. */
@@ -29,7 +30,7 @@ export interface SessionSubagent {
   readonly root: string;
   readonly type: string;
   /** The call that sent it out, once that is known. */
-  readonly errand: string | null;
+  readonly delegation: string | null;
 }
 
 /** A call that sent a subagent out. */
@@ -51,20 +52,47 @@ export interface SubagentReturn {
 }
 
 export const emptySession: SessionState = {
-  turn: null,
+  lock: null,
   task: null,
   tasks: 0,
   older: [],
   prompts: [],
   agents: {},
-  errands: {},
+  delegations: {},
   returned: {},
 };
 
-/** A task, with its calls that are out and the answers that were given. */
+/** The stored form of a session. Its keys are part of the stored data: `turn` is the lock, an errand a delegation. */
+export interface StoredSession extends Omit<SessionState, 'lock' | 'agents' | 'delegations'> {
+  readonly turn: SessionState['lock'];
+  readonly agents: Readonly<Record<string, StoredSubagent>>;
+  readonly errands: SessionState['delegations'];
+}
+
+interface StoredSubagent extends Omit<SessionSubagent, 'delegation'> {
+  readonly errand: SessionSubagent['delegation'];
+}
+
+/** The state of a stored session. */
+export function readSession({ turn, agents, errands, ...others }: StoredSession): SessionState {
+  const readAgent = ({ errand, ...agent }: StoredSubagent): SessionSubagent => ({ ...agent, delegation: errand });
+  return { ...others, lock: turn, agents: mapValues(agents, readAgent), delegations: errands };
+}
+
+/** The stored form of a state. */
+export function storeSession({ lock, agents, delegations, ...others }: SessionState): StoredSession {
+  const storeAgent = ({ delegation, ...agent }: SessionSubagent): StoredSubagent => ({ ...agent, errand: delegation });
+  return { ...others, turn: lock, agents: mapValues(agents, storeAgent), errands: delegations };
+}
+
+function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Readonly<Record<string, B>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+/** A stored task, with its calls that are out and the answers that were given. */
 export interface HookTask {
   readonly frozen: FrozenTask;
-  /** Which model turn it is in, where the host tells turns apart. */
+  /** The number of the model turn, if the host reports turns. The key is part of the stored data. */
   readonly round: number;
   readonly open: readonly OpenHookCall[];
   readonly answers: readonly RecordedAnswer[];

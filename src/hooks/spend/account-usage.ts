@@ -9,7 +9,7 @@ import type { Prices } from '../../ports/prices.ts';
 import type { Change } from '../../ports/store.ts';
 import type { TranscriptFile } from '../hosts/hook-event.ts';
 import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
-import type { SessionTurn } from '../session/session-turn.ts';
+import type { LockedSession } from '../session/session-lock.ts';
 import type { CachedRates, PriceCache } from './price-cache.ts';
 import { type NewUsage, readNewUsage } from './transcript.ts';
 
@@ -22,21 +22,21 @@ export interface UsageSource extends TranscriptFile {
 }
 
 /** Books what an agent used since the last look, on its task. */
-export async function accountUsage(context: HookContext, turn: SessionTurn, source: UsageSource): Promise<void> {
+export async function accountUsage(context: HookContext, session: LockedSession, source: UsageSource): Promise<void> {
   const { path, reader, model, agent } = source;
-  if (agent !== undefined && turn.state.agents[agent] === undefined) return; // Its task is about to begin.
+  if (agent !== undefined && session.state.agents[agent] === undefined) return; // Its task is about to begin.
   const key = agent ?? '';
-  const marks = turn.state.read ?? {};
+  const marks = session.state.read ?? {};
   // The file of a subagent begins with it; that of a conversation may have begun long before.
   const newUsage = readNewUsage(path, marks[key], agent !== undefined, reader());
   if (newUsage === undefined) return;
   const otherMarks = Object.entries(marks).filter(([of]) => of !== key);
-  turn.state = {
-    ...turn.state,
+  session.state = {
+    ...session.state,
     read: Object.fromEntries([...otherMarks, [key, newUsage.mark] as const].slice(-hookAgentsMax - 1)),
   };
-  const id = agent === undefined ? turn.state.task : turn.state.agents[agent]?.task;
-  const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await turn.loadTask(id);
+  const id = agent === undefined ? session.state.task : session.state.agents[agent]?.task;
+  const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await session.loadTask(id);
   if (task === undefined) return; // Nobody is left who could be charged.
   const used = newUsage.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
   await loadRates(context, source, used);

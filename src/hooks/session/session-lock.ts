@@ -1,10 +1,10 @@
 /**
- * One hook at a time per session: whoever has the turn reads what the others left, decides, and writes everything down
- * in the transaction that ends its turn. One that dies leaves things as they were; its turn is over when its lease is.
+ * The lock of a session: one hook at a time reads the session, decides, and writes everything in the transaction that
+ * releases the lock. A hook that dies changes nothing, and its lock ends with its lease.
  */
 
 import { SwitchgearError } from '../../core/error.ts';
-import { hookKeepMs, hookLeaseMs, hookTurnMaxMs, hookTurnMinMs } from '../../core/limits.ts';
+import { hookKeepMs, hookLeaseMs, hookLockPollMaxMs, hookLockPollMinMs } from '../../core/limits.ts';
 import {
   endSilently,
   endTask,
@@ -18,14 +18,26 @@ import {
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
-import { emptySession, type HookTask, type SessionState, sessionKey, taskKey } from './session-state.ts';
+import {
+  emptySession,
+  type HookTask,
+  readSession,
+  type SessionState,
+  type StoredSession,
+  sessionKey,
+  storeSession,
+  taskKey,
+} from './session-state.ts';
 
 /** A task in hand, with what hooks keep beside it. */
-export interface LoadedTaskFields extends Omit<HookTask, 'frozen'> {
+export interface LoadedTaskFields extends Omit<HookTask, 'frozen' | 'round'> {
   readonly node: TaskState;
+  /** The number of the model turn, if the host reports turns. */
+  readonly modelTurn: number;
 }
 
-export interface SessionTurn {
+/** A session whose lock this hook holds. */
+export interface LockedSession {
   /** As it will be written. */
   state: SessionState;
   /** The task of an id, with those above it; undefined where it is not known any more. */
@@ -38,7 +50,7 @@ export interface SessionTurn {
 
 export type LoadedTask = { -readonly [K in keyof LoadedTaskFields]: LoadedTaskFields[K] };
 
-export interface SessionTurnOptions {
+export interface SessionLockOptions {
   readonly runtime: Runtime;
   readonly store: Store & { readonly shared: SharedStore };
   /** What the state of this conversation is kept under. */
@@ -47,17 +59,21 @@ export interface SessionTurnOptions {
   readonly isReportedByRun: boolean;
   /** When the host gives up, by the process's own time. */
   readonly untilMs: number;
-  /** What is done first in each turn. */
-  onTurnStart?(turn: SessionTurn): Promise<void>;
+  /** Called first whenever the hook has the lock. */
+  onLocked?(session: LockedSession): Promise<void>;
 }
 
 const owner = uniqueId();
 
-/** Does some work when it is this hook's turn. */
-export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: SessionTurn) => Promise<T>): Promise<T> {
+/** Does some work while this hook holds the lock of the session; commits its changes with the release. */
+export async function withSessionLock<T>(
+  options: SessionLockOptions,
+  work: (session: LockedSession) => Promise<T>,
+): Promise<T> {
   const { runtime, store, conversationKey, isReportedByRun } = options;
-  const cell = store.cell<SessionState>(sessionKey(conversationKey), () => emptySession, { keepMs: hookKeepMs });
-  const state = await acquireTurn(options, cell);
+  const initial = () => storeSession(emptySession);
+  const cell = store.cell<StoredSession>(sessionKey(conversationKey), initial, { keepMs: hookKeepMs });
+  const state = await acquireLock(options, cell);
   const tasks = new Map<string, LoadedTask>();
   const ended = new Set<string>();
 
@@ -69,16 +85,16 @@ export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: Ses
     if (row?.key !== key || row.state === null) return undefined;
     const { frozen, round, open, answers } = row.state as HookTask;
     const parent = frozen.parent === undefined ? undefined : await load(frozen.parent);
-    const task: LoadedTask = { node: thawTask(runtime, frozen, parent?.node), round, open, answers };
+    const task: LoadedTask = { node: thawTask(runtime, frozen, parent?.node), modelTurn: round, open, answers };
     tasks.set(id, task);
     return task;
   }
 
-  const turn: SessionTurn = {
+  const session: LockedSession = {
     state,
     loadTask: load,
     addTask(node) {
-      const task: LoadedTask = { node, round: 0, open: [], answers: [] };
+      const task: LoadedTask = { node, modelTurn: 0, open: [], answers: [] };
       tasks.set(node.id, task);
       return task;
     },
@@ -91,59 +107,60 @@ export async function runInTurn<T>(options: SessionTurnOptions, work: (turn: Ses
     },
   };
   try {
-    await options.onTurnStart?.(turn);
-    const result = await work(turn);
-    await commitTurn(options, cell, turn.state, tasks, ended);
+    await options.onLocked?.(session);
+    const result = await work(session);
+    await commitAndUnlock(options, cell, session.state, tasks, ended);
     return result;
   } catch (error) {
-    await releaseTurn(options, cell);
+    await releaseLock(options, cell);
     throw error;
   } finally {
-    forgetTasks(runtime); // The next turn reads the tasks as other hooks left them.
+    forgetTasks(runtime); // The next lock reads the tasks as other hooks left them.
   }
 }
 
-async function acquireTurn({ store, untilMs }: SessionTurnOptions, cell: Cell<SessionState>): Promise<SessionState> {
-  for (let waitMs = hookTurnMinMs; ; waitMs = Math.min(waitMs * 1.5, hookTurnMaxMs)) {
+async function acquireLock({ store, untilMs }: SessionLockOptions, cell: Cell<StoredSession>): Promise<SessionState> {
+  for (let waitMs = hookLockPollMinMs; ; waitMs = Math.min(waitMs * 1.5, hookLockPollMaxMs)) {
     const atMs = store.clock.nowMs();
     let state = emptySession;
-    const update = (stored: SessionState) => {
-      const { turn } = stored;
-      if (turn !== null && turn.owner !== owner && atMs < turn.untilMs) return 'refuse' as const;
-      state = { ...stored, turn: { owner, untilMs: atMs + hookLeaseMs } };
-      return { state };
+    const update = (stored: StoredSession) => {
+      const current = readSession(stored);
+      const { lock } = current;
+      if (lock !== null && lock.owner !== owner && atMs < lock.untilMs) return 'refuse' as const;
+      state = { ...current, lock: { owner, untilMs: atMs + hookLeaseMs } };
+      return { state: storeSession(state) };
     };
     const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
     if (result.status === 'committed') return state;
     if (systemClock.nowMs() > untilMs) {
-      const why = result.status === 'unavailable' ? result.reason : 'another hook of this session has the turn';
+      const why = result.status === 'unavailable' ? result.reason : 'another hook holds the lock of this session';
       throw new SwitchgearError('store_unreachable', `it could not be decided in time: ${why}`);
     }
     await wait(systemClock, waitMs * (0.5 + Math.random()));
   }
 }
 
-/** Writes everything down and ends the turn, in one transaction. */
-async function commitTurn(
-  { runtime, store, conversationKey }: SessionTurnOptions,
-  cell: Cell<SessionState>,
+/** Writes everything and releases the lock, in one transaction. */
+async function commitAndUnlock(
+  { runtime, store, conversationKey }: SessionLockOptions,
+  cell: Cell<StoredSession>,
   state: SessionState,
   tasks: ReadonlyMap<string, LoadedTask>,
   ended: ReadonlySet<string>,
 ): Promise<void> {
   const changes: Change[] = [
-    makeChange(cell, (stored) => (stored.turn?.owner === owner ? { ...state, turn: null } : undefined)),
+    makeChange(cell, (stored) => (isOwnLock(stored) ? storeSession({ ...state, lock: null }) : undefined)),
   ];
-  for (const [id, { node, round, open, answers }] of tasks) {
+  for (const [id, { node, modelTurn, open, answers }] of tasks) {
     if (ended.has(id) || node.ended) continue;
-    const savedTask = redactState(runtime, { frozen: freezeTask(runtime, node), round, open, answers });
+    const savedTask = redactState(runtime, { frozen: freezeTask(runtime, node), round: modelTurn, open, answers });
     const taskCell = store.cell<HookTask | null>(taskKey(conversationKey, id), () => null, { keepMs: hookKeepMs });
     changes.push(makeChange(taskCell, () => savedTask));
   }
   const result = await store.shared.commit({ changes });
   if (result.status !== 'committed') {
     const isFull = result.status === 'rejected' && result.by === 'full';
-    const refused = isFull ? 'the store has no room for it' : 'its turn was over before it had decided';
+    const refused = isFull ? 'the store has no room for it' : 'its lock on the session expired before it had decided';
     const why = result.status === 'unavailable' ? result.reason : refused;
     throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
   }
@@ -164,7 +181,11 @@ function makeChange<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Chang
   return { cell, update } as unknown as Change;
 }
 
-async function releaseTurn({ store }: SessionTurnOptions, cell: Cell<SessionState>): Promise<void> {
-  const release = (stored: SessionState) => (stored.turn?.owner === owner ? { ...stored, turn: null } : undefined);
+async function releaseLock({ store }: SessionLockOptions, cell: Cell<StoredSession>): Promise<void> {
+  const release = (stored: StoredSession) => (isOwnLock(stored) ? { ...stored, turn: null } : undefined);
   await store.shared.commit({ changes: [makeChange(cell, release)] });
+}
+
+function isOwnLock(stored: StoredSession): boolean {
+  return readSession(stored).lock?.owner === owner;
 }
