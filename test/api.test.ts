@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { defaultSettings } from '../src/core/controls/defaults.ts';
 import { describeApi, listValues } from './api.ts';
-import { listEntryPoints, listExports, readText, root } from './harness/source.ts';
+import { listEntryPoints, listExports, listFiles, readText, root } from './harness/source.ts';
 
 test('the declarations of every entry point are those of api/', () => {
   const described = describeApi();
@@ -33,4 +35,64 @@ test('no name means two things: a name shared by two doors is the same thing', a
       known.set(name, { value, door: door.name });
     }
   }
+});
+
+/** The members of an interface with their doc comments. */
+function readMembers(
+  body: string,
+): readonly { readonly name: string; readonly doc: string; readonly optional: boolean }[] {
+  return [...body.matchAll(/((?:^ {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)^ {2}readonly (\w+)(\??):/gm)].map(
+    ([, doc = '', name = '', mark]) => ({ name, doc, optional: mark === '?' }),
+  );
+}
+
+function* readInterfaces(text: string) {
+  for (const [, name = '', body = ''] of text.matchAll(/^export interface (\w+)[^{\n]*\{\n([\s\S]*?)^\}/gm)) {
+    yield { name, members: readMembers(body) };
+  }
+}
+
+test('the doc comment of every option says its default', () => {
+  const declared = readdirSync(join(root, 'api')).map((file) => readText(`api/${file}`));
+  const options = new Set(
+    [...declared.join('\n').matchAll(/^export interface (\w+Options|MaxCost)\b/gm)].map(([, name]) => name),
+  );
+  const checked = listFiles()
+    .filter((path) => /^src\/.*\.ts$/.test(path))
+    .flatMap((path) => [...readInterfaces(readText(path))])
+    .filter(({ name }) => options.has(name))
+    .flatMap(({ name, members }) => members.filter(({ optional }) => optional).map((member) => ({ name, member })));
+  assert.ok(checked.length > 90, `only ${checked.length} options were found`);
+  const missing = checked.filter(({ member }) => !member.doc.includes('@default'));
+  assert.deepEqual(
+    missing.map(({ name, member }) => `${name}.${member.name}`),
+    [],
+  );
+});
+
+test('the default in the doc comment of a setting is the one in force', () => {
+  const { circuitBreaker, loop, task, delegation, ruleSettings, approval, prices, journal, alerts } = defaultSettings;
+  const values: Record<string, object> = {
+    BreakerSettings: circuitBreaker,
+    LoopSettings: loop,
+    TaskSettings: task,
+    DelegationSettings: delegation,
+    RuleSettings: ruleSettings,
+    ApprovalSettings: approval,
+    PriceSettings: prices,
+    JournalSettings: journal,
+    AlertSettings: alerts,
+  };
+  let checked = 0;
+  for (const { name, members } of readInterfaces(readText('src/core/settings.ts'))) {
+    const settings = values[name] as Record<string, unknown> | undefined;
+    for (const member of settings === undefined ? [] : members) {
+      const text = /@default (.*?)\s*(?:\*\/|$)/m.exec(member.doc)?.[1]?.replace(/ \(.*\)$/, '');
+      const value = settings![member.name];
+      const written = inspect(value, { breakLength: Number.POSITIVE_INFINITY, numericSeparator: false });
+      assert.equal(text, written === '[]' ? '[]' : written.replace(/^\[ (.*) \]$/, '[$1]'), `${name}.${member.name}`);
+      checked += 1;
+    }
+  }
+  assert.ok(checked > 70, `only ${checked} settings were checked`);
 });

@@ -14,9 +14,15 @@ import { createUsageReader } from './host/provider-usage.ts';
 
 /** Options of `protect` for `fetch`. */
 export interface FetchOptions {
-  /** The gear to use; by default the gear of the process. */
+  /**
+   * The gear to use.
+   * @default defaultSwitchgear()
+   */
   readonly gear?: Switchgear;
-  /** The task of the requests; by default the task around each request. */
+  /**
+   * The task of the requests.
+   * @default the task around the request
+   */
   readonly task?: Task;
 }
 

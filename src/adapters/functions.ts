@@ -13,9 +13,15 @@ import { makeRefusedError } from './host/host-run.ts';
 
 /** Options of `protect` for plain functions. */
 export interface FunctionsOptions {
-  /** The gear to use; by default the gear of the process. */
+  /**
+   * The gear to use.
+   * @default defaultSwitchgear()
+   */
   readonly gear?: Switchgear;
-  /** The task of the calls; by default the task around each call. */
+  /**
+   * The task of the calls.
+   * @default the task around the call
+   */
   readonly task?: Task;
 }
 

@@ -17,7 +17,10 @@ export interface MastraSettings {
 
 /** Options of `protect` for Mastra. */
 export interface MastraOptions extends ProtectOptions {
-  /** Names of tools that are agents. The subagents in the settings are always workers. */
+  /**
+   * Names of tools that are agents. The subagents in the settings are always workers.
+   * @default []
+   */
   readonly workers?: readonly string[];
 }
 

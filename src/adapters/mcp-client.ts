@@ -17,11 +17,20 @@ export interface McpClientLike {
 
 /** Options of `protect` for MCP clients. */
 export interface McpClientOptions {
-  /** The gear to use; by default the gear of the process. */
+  /**
+   * The gear to use.
+   * @default defaultSwitchgear()
+   */
   readonly gear?: Switchgear;
-  /** The task of the calls; by default the task around each call. */
+  /**
+   * The task of the calls.
+   * @default the task around the call
+   */
   readonly task?: Task;
-  /** The prefix of each tool name, as in `weather.forecast`; by default the name of the server; empty for none. */
+  /**
+   * The prefix of each tool name, as in `weather.forecast`; empty for none.
+   * @default the server's own name
+   */
   readonly server?: string;
 }
 

@@ -22,7 +22,10 @@ import type { Reader } from './reading/reader.ts';
 
 /** Options of `readerFor`. */
 export interface ReaderForOptions {
-  /** The mapping of JSON lines of an unknown program. */
+  /**
+   * The mapping of JSON lines of an unknown program.
+   * @default none
+   */
   readonly mapping?: StreamMapping;
 }
 

@@ -21,9 +21,15 @@ export interface SessionWatchOptions {
   readonly cwd: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether the stream is read as well; then events that the stream contains are skipped. */
+  /**
+   * Whether the stream is read as well; then events that the stream contains are skipped.
+   * @default false
+   */
   readonly besideStream?: boolean;
-  /** Whether the session is older than this run; then the existing content of its files is skipped. */
+  /**
+   * Whether the session is older than this run; then the existing content of its files is skipped.
+   * @default false
+   */
   readonly resumed?: boolean;
   /** The wall time of the start of the run. */
   readonly sinceMs: number;

@@ -8,9 +8,15 @@ import { userName } from './user-name.ts';
 
 /** Options of `terminalApprover`. */
 export interface TerminalOptions {
-  /** The standard input unless said. */
+  /**
+   * The stream that answers come from.
+   * @default process.stdin
+   */
   readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** The error stream unless said: what a program prints stays its own. */
+  /**
+   * The stream that questions are written to.
+   * @default process.stderr
+   */
   readonly output?: NodeJS.WritableStream;
 }
 

@@ -9,6 +9,10 @@ import type { Answer, Approver } from '../ports/approver.ts';
 export interface WebhookOptions {
   /** `https:`, or any address of this machine. */
   readonly url: string;
+  /**
+   * Headers of the request, beside the content type.
+   * @default {}
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

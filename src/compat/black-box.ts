@@ -35,7 +35,10 @@ export const DEFAULT_BREAKER_CONFIG: BreakerConfig = Object.freeze({
 
 /** Options of a session breaker. */
 export interface SessionBreakerOptions extends Pick<SwitchgearOptions, 'clock' | 'prices' | 'env' | 'log'> {
-  /** Called once per halted task, by whichever event or sweep found it. */
+  /**
+   * Called once per halted task, by whichever event or sweep found it.
+   * @default none
+   */
   readonly onHalt?: (taskId: string, halt: HaltReason) => void;
 }
 

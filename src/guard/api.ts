@@ -37,44 +37,35 @@ export type Guarded<F extends AnyFunction, R = Refused> =
 
 /** Options of `createSwitchgear`. */
 export interface SwitchgearOptions {
-  /**
-   * The name of the agent in refusals, entries and breaker keys.
-   * @default 'agent'
-   */
+  /** The name of the agent in refusals, entries and breaker keys. @default 'agent' */
   readonly agent?: string;
-  /** The id of the session; a new id unless given. */
+  /** The id of the session. @default a new id */
   readonly session?: string;
-  /** A policy document, or the result of `loadPolicy` or `checkPolicy`. Unknown and impossible settings throw. */
-  readonly policy?: PolicyInput;
-  /** Where shared state and the journal are kept; a `memoryStore` unless given. */
-  readonly store?: Store;
-  /** The clock of every decision; the store's clock or the system clock unless given. */
-  readonly clock?: Clock;
-  /** The prices of model usage; the built-in list unless given. */
-  readonly prices?: Prices;
-  /** Answers the questions of `confirm` rules; without an approver such a call is refused. */
-  readonly approver?: Approver;
-  /** `observe` counts and reports, and refuses nothing; the mode of the policy unless given. */
-  readonly mode?: 'enforce' | 'observe';
   /**
-   * Whether a refused call returns a `Refused` value or throws a `RefusedError`.
-   * @default 'return'
+   * A policy document, or the result of `loadPolicy` or `checkPolicy`. Unknown and impossible settings throw.
+   * @default {}
    */
+  readonly policy?: PolicyInput;
+  /** Where shared state and the journal are kept. @default memoryStore(clock) */
+  readonly store?: Store;
+  /** The clock of every decision. @default the store's clock, or the system clock */
+  readonly clock?: Clock;
+  /** The prices of model usage. @default the built-in list */
+  readonly prices?: Prices;
+  /** Answers the questions of `confirm` rules; without an approver such a call is refused. @default none */
+  readonly approver?: Approver;
+  /** `observe` counts and reports, and refuses nothing. @default the policy's */
+  readonly mode?: 'enforce' | 'observe';
+  /** Whether a refused call returns a `Refused` value or throws a `RefusedError`. @default 'return' */
   readonly onRefusal?: 'return' | 'throw';
   /**
    * `trips` prints trips and halts to stderr, `info` also failures, `silent` nothing; a function receives the lines.
    * @default 'trips' ('silent' in test runners)
    */
   readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
-  /**
-   * Processes of one project share breakers.
-   * @default process.cwd()
-   */
+  /** Processes of one project share breakers. @default process.cwd() */
   readonly project?: string;
-  /**
-   * The environment that overrides settings.
-   * @default process.env
-   */
+  /** The environment that overrides settings. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -83,24 +74,27 @@ export type PolicyInput = PolicyDocument | CheckedPolicy;
 
 /** Options of `gear.guard`. */
 export interface GuardOptions<F extends AnyFunction = AnyFunction> {
-  /**
-   * The kind of the action.
-   * @default 'tool'
-   */
+  /** The kind of the action. @default 'tool' */
   readonly kind?: ActionKind;
-  /** Breaker settings for this tool, over those of the policy. */
+  /** Breaker settings for this tool, over those of the policy. @default {} */
   readonly breaker?: Partial<BreakerSettings>;
-  /** Seconds after which a call fails, 0 = no limit; the policy's `timeout` (30 for tools) unless given. */
+  /**
+   * Seconds after which a call fails, 0 = no limit.
+   * @default the policy's `timeout_secs`: 30 for tools, none for others
+   */
   readonly timeoutSecs?: number;
-  /** Called instead of a refusal while the breaker is open. */
+  /** Called instead of a refusal while the breaker is open. @default none */
   readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
-  /** Classifies how a call ended; undefined leaves it to the settings. */
+  /** Classifies how a call ended; undefined leaves it to the settings. @default none */
   readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
-  /** Upper bounds of the cost of one call, reserved before the call runs. */
+  /** Upper bounds of the cost of one call, reserved before the call runs. @default {} */
   readonly maxCost?: MaxCost | ((...args: Parameters<F>) => MaxCost);
-  /** Reads the usage of one call from its result. */
+  /** Reads the usage of one call from its result. @default none */
   readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
-  /** Set to true if the function returns a promise but is not declared `async`, so that its first call may wait. */
+  /**
+   * Set to true if the function returns a promise but is not declared `async`, so that its first call may wait.
+   * @default false
+   */
   readonly async?: boolean;
 }
 
@@ -114,23 +108,26 @@ export interface MaxCost {
 
 /** Options of `gear.run`. */
 export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
-  /** The arguments of the call, which rules and loop detection read; none unless given. */
+  /**
+   * The arguments of the call, which rules and loop detection read.
+   * @default none: the call is compared with no other
+   */
   readonly args?: Readonly<Parameters<F>>;
 }
 
 /** Options of `gear.task` and `gear.startTask`. */
 export interface TaskOptions {
-  /** The id of the task; a new id unless given. */
+  /** The id of the task. @default a new id */
   readonly id?: string;
-  /** The name of the agent; the parent's or the gear's unless given. */
+  /** The name of the agent. @default the parent's, or the gear's */
   readonly agent?: string;
-  /** The id of the session; the parent's or the gear's unless given. */
+  /** The id of the session. @default the parent's, or the gear's */
   readonly session?: string;
-  /** The id of the parent, or `null` for none; the task around the code unless given. */
+  /** The id of the parent, or `null` for none. @default the task around the code */
   readonly parent?: string | null;
-  /** Limits of this task, over those of the policy. */
+  /** Limits of this task, over those of the policy. @default {} */
   readonly limits?: Partial<TaskSettings>;
-  /** Halts the task from outside. */
+  /** Halts the task from outside. @default none */
   readonly signal?: AbortSignal;
 }
 
@@ -301,7 +298,7 @@ export interface Switchgear<R = Refused> {
    * @example
    * const search = gear.guard('search', async (query: string) => fetchResults(query));
    * const result = await search('circuit breakers');
-   * if (isRefused(result)) console.log(result.message);
+   * if (isRefused(result)) console.log(result.error);
    */
   guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F, R>;
   /** Guards every function of an object under its key. */

@@ -8,34 +8,25 @@ import type { AnyFunction } from './api.ts';
 
 /** Options of `gear.delegate`. */
 export interface DelegateOptions<T> {
-  /** Limits of the worker's task; the policy's unless given. */
+  /** Limits of the worker's task. @default {} */
   readonly limits?: Partial<TaskSettings>;
-  /** Reads the result of the worker; undefined leaves it to the built-in detectors. */
+  /** Reads the result of the worker; undefined leaves it to the built-in detectors. @default none */
   readonly judge?: (result: T) => { readonly failed: boolean; readonly reason?: string } | undefined;
-  /**
-   * Seconds after which the worker's task is halted; 0 = no limit.
-   * @default 0
-   */
+  /** Seconds after which the worker's task is halted; 0 = no limit. @default 0 */
   readonly timeoutSecs?: number;
-  /** The request to the worker: the same answer to the same request counts as a failure. */
+  /** The request to the worker: the same answer to the same request counts as a failure. @default none */
   readonly request?: unknown;
 }
 
 /** Options of `gear.retry`. */
 export interface RetryOptions {
-  /**
-   * Attempts after the first.
-   * @default 3
-   */
+  /** Attempts after the first. @default 3 */
   readonly retries?: number;
-  /**
-   * Seconds before the first retry; each further wait doubles.
-   * @default 1
-   */
+  /** Seconds before the first retry; each further wait doubles. @default 1 */
   readonly baseSecs?: number;
-  /** Ends the waiting. */
+  /** Ends the waiting. @default none */
   readonly signal?: AbortSignal;
-  /** Returns false for an error that is not worth a retry; every error is retried unless given. */
+  /** Returns false for an error that is not worth a retry. @default every error is retried */
   readonly when?: (error: unknown) => boolean;
 }
 
@@ -49,22 +40,13 @@ export interface EventSource {
 
 /** Options of `gear.watch`. */
 export interface WatchOptions {
-  /**
-   * Events passed per window; one more trips.
-   * @default 1000
-   */
+  /** Events passed per window; one more trips. @default 1000 */
   readonly maxEvents?: number;
-  /**
-   * Length of the window in seconds.
-   * @default 10
-   */
+  /** Length of the window in seconds. @default 10 */
   readonly windowSecs?: number;
-  /**
-   * The events to listen to.
-   * @default ['all', 'change', 'rename']
-   */
+  /** The events to listen to. @default ['all', 'change', 'rename'] */
   readonly events?: readonly string[];
-  /** Called once when the watch trips, for example to pause the real watcher. */
+  /** Called once when the watch trips, for example to pause the real watcher. @default none */
   readonly onTrip?: (refusal: Refusal) => void;
 }
 
@@ -81,16 +63,13 @@ export interface Watch {
 
 /** Options of `gear.admit`. */
 export interface AdmitOptions {
-  /** The host's id of the call: a call admitted twice under one id is counted once. */
+  /** The host's id of the call: a call admitted twice under one id is counted once. @default none */
   readonly id?: string;
-  /**
-   * The kind of the action.
-   * @default 'tool'
-   */
+  /** The kind of the action. @default 'tool' */
   readonly kind?: ActionKind;
-  /** The model turn that the call belongs to. */
+  /** The model turn that the call belongs to. @default none */
   readonly turnId?: string;
-  /** The id of the task; the task around the code unless given. */
+  /** The id of the task. @default the task around the code */
   readonly task?: string;
 }
 

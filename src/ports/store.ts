@@ -21,7 +21,10 @@ export interface CellOptions<S> {
   adopt?(view: S, stored: S): S;
   /** Returns the state for a store that lost data; `local` was stored before, `stored` is now. Default: `local`. */
   join?(local: S, stored: S): S;
-  /** How long the cell is retained after its last write; absent = until it is dropped. */
+  /**
+   * How long the cell is retained after its last write; absent = until it is dropped.
+   * @default until the cell is dropped
+   */
   readonly keepMs?: number;
 }
 

@@ -23,7 +23,10 @@ export interface AiSdkOutcome {
 
 /** Options of `protect` for the AI SDK. */
 export interface AiSdkOptions extends HidingOptions {
-  /** Names of tools that are agents: each call to one is a delegation with a child task. */
+  /**
+   * Names of tools that are agents: each call to one is a delegation with a child task.
+   * @default []
+   */
   readonly workers?: readonly string[];
 }
 

@@ -26,7 +26,10 @@ export interface LangChainSettings {
 
 /** Options of `protect` for LangChain. */
 export interface LangChainOptions extends HidingOptions {
-  /** Names of tools that are agents: each call to one is a delegation with a child task. */
+  /**
+   * Names of tools that are agents: each call to one is a delegation with a child task.
+   * @default []
+   */
   readonly workers?: readonly string[];
 }
 

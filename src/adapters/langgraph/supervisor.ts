@@ -46,13 +46,22 @@ export interface NextStep {
 
 /** Options of `supervisor`. */
 export interface SupervisorOptions {
-  /** The gear whose `delegation` settings apply; by default the gear of the process. */
+  /**
+   * The gear whose `delegation` settings apply.
+   * @default defaultSwitchgear()
+   */
   readonly gear?: Switchgear;
   /** The names of the workers, as in the `name` of their messages. */
   readonly workers: readonly string[];
-  /** Called before a limit ends the run; pass `interrupt`. An approval gives the worker one more try. */
+  /**
+   * Called before a limit ends the run; pass `interrupt`. An approval gives the worker one more try.
+   * @default none
+   */
   readonly ask?: (question: string) => unknown;
-  /** Receives a line for each failure and trip; by default none are logged. */
+  /**
+   * Receives a line for each failure and trip.
+   * @default none
+   */
   readonly log?: (line: string) => void;
 }
 

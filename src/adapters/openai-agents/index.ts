@@ -15,7 +15,10 @@ import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
 
 /** Options of `protect` for OpenAI Agents. */
 export interface OpenAiAgentsOptions extends ProtectOptions {
-  /** Names of tools that are agents, such as those made by `agent.asTool`. */
+  /**
+   * Names of tools that are agents, such as those made by `agent.asTool`.
+   * @default []
+   */
   readonly workers?: readonly string[];
 }
 

@@ -31,13 +31,20 @@ import { createUsageLedger, type UsageCharge } from './usage-ledger.ts';
 
 /** Options of `accountEvents`. */
 export interface AccountingOptions {
-  /** Called once, when a limit is reached and the process must be ended. */
+  /**
+   * Called once, when a limit is reached and the process must be ended.
+   * @default none
+   */
   readonly onHalt?: (halt: Refusal) => void;
   /**
    * Whether hooks refuse repeated calls of this tool. If so, a loop of the tool does not halt the run, or only later.
+   * @default none: repeats are halted
    */
   readonly isGuardedByHooks?: (tool: string) => boolean;
-  /** Limits of subagents by name, if they differ from the policy. */
+  /**
+   * Limits of subagents by name, if they differ from the policy.
+   * @default the policy's
+   */
   readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 

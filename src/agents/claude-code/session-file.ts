@@ -10,7 +10,10 @@ import { trackClaudeSubagents } from './subagents.ts';
 
 /** Options of the readers of session files. */
 export interface SessionReaderOptions {
-  /** Whether the stream is read as well; then events that the stream contains are skipped. */
+  /**
+   * Whether the stream is read as well; then events that the stream contains are skipped.
+   * @default false
+   */
   readonly besideStream?: boolean;
 }
 

@@ -10,7 +10,10 @@ import { geminiAgentTool, geminiShellTool } from './stream.ts';
 
 /** Options of `geminiSessionReader`. */
 export interface GeminiSessionOptions extends SessionReaderOptions {
-  /** The subagent of the chat file, if any. */
+  /**
+   * The subagent of the chat file, if any.
+   * @default none: the chat is the main agent's
+   */
   readonly agent?: string;
 }
 

@@ -16,7 +16,10 @@ export interface FileTail {
 
 /** Options of `fileTail`. */
 export interface FileTailOptions {
-  /** Starts at the end of the file and skips existing content. */
+  /**
+   * Starts at the end of the file and skips existing content.
+   * @default false
+   */
   readonly atEnd?: boolean;
 }
 

@@ -20,7 +20,10 @@ import { type DnsLookup, type HttpRequest, type HttpResponse, sendRequest } from
 
 /** Options of `httpAbilities`. */
 export interface HttpOptions {
-  /** How names become addresses; as the system does it unless said. */
+  /**
+   * How names become addresses.
+   * @default dns.lookup
+   */
   readonly lookup?: DnsLookup;
 }
 

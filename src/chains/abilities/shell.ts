@@ -22,7 +22,15 @@ const name = 'shell.execute';
 
 /** The working folder and environment of commands. */
 export interface ShellOptions {
+  /**
+   * The working folder of commands.
+   * @default process.cwd()
+   */
   readonly cwd?: string;
+  /**
+   * The environment of commands.
+   * @default process.env
+   */
   readonly env?: Environment;
 }
 

@@ -36,21 +36,39 @@ import {
 export interface ChainsOptions extends SwitchgearOptions {
   /** Sources of abilities; the first source that has a name provides it. */
   readonly abilities: readonly AbilitySource[];
-  /** Told what happens in runs, as it happens. */
+  /**
+   * Told what happens in runs, as it happens.
+   * @default none
+   */
   readonly onRun?: RunListener;
 }
 
 /** Options of one run. */
 export interface RunOptions {
-  /** A name of your own for the run; one that was used before is refused. */
+  /**
+   * A name of your own for the run; one that was used before is refused.
+   * @default a new id
+   */
   readonly id?: string;
-  /** A text of a model with a `<nyaya>` block: its rules may only tighten. */
+  /**
+   * A text of a model with a `<nyaya>` block: its rules may only tighten.
+   * @default none
+   */
   readonly modelText?: string;
-  /** The path of the chain file, stored for a later resume. */
+  /**
+   * The path of the chain file, stored for a later resume.
+   * @default none
+   */
   readonly origin?: string;
-  /** Cancels the run. */
+  /**
+   * Cancels the run.
+   * @default none
+   */
   readonly signal?: AbortSignal;
-  /** False leaves a run that asks a person as `waiting`, to be resumed when the answer is there. */
+  /**
+   * False leaves a run that asks a person as `waiting`, to be resumed when the answer is there.
+   * @default true
+   */
   readonly wait?: boolean;
 }
 
@@ -58,7 +76,10 @@ export interface RunOptions {
 export interface ResolveOptions {
   /** The person who resolves the step. */
   readonly by: string;
-  /** The output of the step, if it was done. */
+  /**
+   * The output of the step, if it was done.
+   * @default none
+   */
   readonly output?: unknown;
 }
 

@@ -15,13 +15,19 @@ import { createReplayTasks, type ReplayTasks } from './tasks.ts';
 
 /** Properties of the recording gear that its journal does not contain. */
 export interface ReplayOptions {
-  /** The custom controls of the gear. */
+  /**
+   * The custom controls of the gear.
+   * @default []
+   */
   readonly controls?: readonly Control<never>[];
   /** All rules in force, a model's rules included. @default the rules of the policy */
   readonly rules?: readonly Rule[];
   /** The settings of one breaker. @default `circuitBreaker` with the tuned settings */
   readonly breakerSettings?: (name: string, agent: string, tuned: Partial<BreakerSettings>) => BreakerSettings;
-  /** The mode, if the gear set it in code. */
+  /**
+   * The mode, if the gear set it in code.
+   * @default the mode of the settings
+   */
   readonly mode?: 'enforce' | 'observe';
 }
 

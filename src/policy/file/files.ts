@@ -54,7 +54,10 @@ function makeSyntaxError(file: string, { message, position, cause }: SyntaxProbl
 export interface WatchPolicyOptions {
   /** The clock to poll with. @default the file system's own watch */
   readonly clock?: Pick<Clock, 'after'>;
-  /** Called once for a changed file that is invalid; the previous policy stays in force. */
+  /**
+   * Called once for a changed file that is invalid; the previous policy stays in force.
+   * @default none
+   */
   readonly onProblem?: (error: Error) => void;
 }
 

@@ -16,9 +16,15 @@ export type { RedisClient } from './connection.ts';
 
 /** The options of `redisStore`; either `url` or `client` is needed. */
 export interface RedisOptions {
-  /** The address: `redis://user:password@host:6379/0`, or `rediss://` for TLS. */
+  /**
+   * The address: `redis://user:password@host:6379/0`, or `rediss://` for TLS.
+   * @default none; required unless `client` is given
+   */
   readonly url?: string;
-  /** Creates a client that is not connected yet, instead of `url`: for Sentinel, a cluster or certificates. */
+  /**
+   * Creates a client that is not connected yet, instead of `url`: for Sentinel, a cluster or certificates.
+   * @default the package `redis` with `url`
+   */
   readonly client?: () => RedisClient | Promise<RedisClient>;
   /**
    * The prefix of all keys; stores with the same prefix share their state.
@@ -50,7 +56,10 @@ export interface RedisOptions {
    * @default 2_000
    */
   readonly graceMs?: number;
-  /** The clock of the store, for tests. */
+  /**
+   * The clock of the store, for tests.
+   * @default the server's clock, estimated
+   */
   readonly clock?: Clock;
 }
 

@@ -51,7 +51,10 @@ export interface SqliteOptions {
    * @default false
    */
   readonly isBrief?: boolean;
-  /** The clock of the store, for tests. */
+  /**
+   * The clock of the store, for tests.
+   * @default the machine's clock
+   */
   readonly clock?: Clock;
 }
 
