@@ -62,12 +62,16 @@ export function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Describes a value for a message: short, the beginning only. */
+/** Describes a value for a message: short, the beginning only. Safe for any value. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(shorten(value, quoteLengthMax));
   if (typeof value === 'bigint') return 'a big integer';
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'symbol') return 'an object that is not plain data';
-  if (Array.isArray(value)) return value.length ? `a list of ${value.length}` : 'an empty list';
-  return isTable(value) ? 'a table' : String(value);
+  try {
+    if (Array.isArray(value)) return value.length ? `a list of ${value.length}` : 'an empty list';
+    return isTable(value) ? 'a table' : String(value);
+  } catch {
+    return 'something that cannot be read'; // A revoked proxy.
+  }
 }

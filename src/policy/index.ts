@@ -1,6 +1,6 @@
 /** Entry point `switchgear/policy`: policies as documents, files, explanations and schema. */
 
-export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/resolve-settings.ts';
+export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/controls/resolve-settings.ts';
 export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check/check-policy.ts';
 export type { PolicySource, Provenance } from './check/report.ts';
 export { applyEnvironment, type IgnoredVariable } from './environment.ts';

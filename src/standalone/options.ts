@@ -1,10 +1,11 @@
 /** Checks and resolves the options of standalone breakers; breakers with equal options share the result. */
 
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { breakerFields } from '../core/controls/breaker/fields.ts';
+import { checkSettingOverrides } from '../core/declare/setting-overrides.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { sharedSettingsMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
-import { checkSettingOverrides } from '../core/setting-overrides.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -42,7 +43,7 @@ const defaults = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: syst
 
 /** Resolves options. They are read once, here. */
 export function resolveOptions(options: BreakerOptions): ResolvedOptions {
-  const checked = checkSettingOverrides(defaults, options, 'breaker') as BreakerOptions;
+  const checked = checkSettingOverrides(breakerFields, defaults, options, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...overrides } = checked;
   checkArgument(
     ['reject', 'throw', 'return'].includes(onRefusal),

@@ -191,7 +191,7 @@ test('P50: switching off draws advice, frequent openings an alert, and a refusal
   assert.match(listAdvice(settingsOf({ mode: 'observe' })).join(), /not for production/);
   const guide = readFileSync(new URL('../../docs/guides/tuning.md', import.meta.url), 'utf8');
   assert.match(guide, /Do not switch it off/);
-  assert.match(guide, /opens often means a tool that cannot be relied on/);
+  assert.match(guide, /opens often means that its tool is unreliable/);
   assert.match(guide, /Reset in the teardown of tests/);
   const { tool, clock } = stage();
   const flaky = tool('flaky');

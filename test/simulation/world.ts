@@ -1,7 +1,7 @@
 /** A world made from a seed: agents and tasks in parallel, tools that fail, hang and lie, and a clock that jumps. */
 
+import { resolveBreaker } from '../../src/core/controls/resolve-settings.ts';
 import { replay } from '../../src/core/replay/replay.ts';
-import { resolveBreaker } from '../../src/core/resolve-settings.ts';
 import { createSwitchgear, isRefused, type Refusal, refusalOf, type Switchgear, type Task } from '../../src/index.ts';
 import { promisesSettled, type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
 import { type Checker, checker, fail, type SimulatedCall, Violation } from './checker.ts';

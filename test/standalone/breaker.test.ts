@@ -742,7 +742,7 @@ test('every setting is accepted as an option', () => {
     jitterSeed: 0,
     successThreshold: 1,
     halfOpenPermits: 2,
-    leaseSecs: 0.5,
+    leaseSecs: 2.5,
     leaseExpiry: 'neutral',
     maxConcurrent: 7,
     openOnRetryAfter: true,

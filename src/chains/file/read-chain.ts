@@ -1,12 +1,12 @@
 /** The chain file: from a text to a chain, or to everything that is wrong with it. Strict: nothing is ignored. */
 
 import { sections } from '../../core/controls/sections.ts';
+import { valueProblem } from '../../core/declare/check-value.ts';
 import { chainBytesMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import { toPlainData } from '../../document/plain-tree.ts';
 import { readUtf8 } from '../../document/read-utf8.ts';
-import { valueProblem } from '../../policy/check/value.ts';
 import type { Chain } from './chain.ts';
 import { readChainDocument } from './chain-document.ts';
 import { lintChain } from './lint.ts';

@@ -1,12 +1,12 @@
 /** Reading one table of a chain file: known keys only, each of its kind; what is wrong is collected, not thrown. */
 
+import { formatChoices } from '../../core/declare/check-value.ts';
 import { chainNameMax, chainTextMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, reservedNames } from '../../core/plain-copy.ts';
 import type { SourcePosition } from '../../document/parsed-document.ts';
 import type { ListNode, SourceNode, TableEntry, TableNode } from '../../document/plain-tree.ts';
-import { formatChoices } from '../../policy/check/value.ts';
 import { makeProblem, type Problem } from './problem.ts';
 
 /** A value with the way to it. */

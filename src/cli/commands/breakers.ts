@@ -2,8 +2,8 @@
 
 import { userName } from '../../approvers/user-name.ts';
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
+import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import { secsMax } from '../../core/limits.ts';
-import { resolveBreaker } from '../../core/resolve-settings.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import { resetBreakers, type StoredBreaker, tripBreakers } from '../../operator/breakers.ts';
 import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';

@@ -3,8 +3,9 @@
 import type { Control, Gauge } from '../control.ts';
 import type { PanelDeclaration } from '../declare/control-declaration.ts';
 import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare/refusal-texts.ts';
-import { wholeNumber } from '../declare/setting.ts';
+import { secs } from '../declare/setting.ts';
 import { taskSection } from '../declare/task-section.ts';
+import { countMax } from '../limits.ts';
 import type { BaseSettings, TaskSettings } from '../settings.ts';
 import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
 
@@ -103,8 +104,11 @@ export const deadlineDeclaration = {
   section: {
     ...taskSection,
     fields: {
-      max_duration_secs: wholeNumber('Time a task may take.', 1800, { env: 'BB_CIRCUIT_BREAKER_DURATION_SECS' }),
-      max_idle_secs: wholeNumber('Time a task may be silent.', 300, { env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
+      max_duration_secs: secs('Time a task may take.', 1800, {
+        max: countMax,
+        env: 'BB_CIRCUIT_BREAKER_DURATION_SECS',
+      }),
+      max_idle_secs: secs('Time a task may be silent.', 300, { max: countMax, env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
     },
   },
   codes: {

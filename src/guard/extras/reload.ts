@@ -1,7 +1,7 @@
 /** Replaces the policy of a running gear, and adds rules written by a model. Counters stay. */
 
+import { resolveTask } from '../../core/controls/resolve-settings.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import type { PolicyInput } from '../api.ts';

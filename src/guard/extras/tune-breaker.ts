@@ -1,6 +1,7 @@
 /** Settings of breakers by name, for the seeds' own names: every breaker of it, existing and future. */
 
-import { checkSettingOverrides } from '../../core/setting-overrides.ts';
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Switchgear } from '../api.ts';
 import { breakerAt, breakersOf } from '../breakers/breaker-registry.ts';
@@ -11,7 +12,7 @@ import { runtimeOf } from '../runtime/runtime.ts';
 export function tuneBreaker(gear: Switchgear, name: string, overrides: Readonly<Record<string, unknown>>): void {
   const runtime = runtimeOf(gear);
   const { settings, tunings } = runtime;
-  const checked = checkSettingOverrides(settings.circuitBreaker, overrides, 'breaker');
+  const checked = checkSettingOverrides(breakerFields, settings.circuitBreaker, overrides, 'breaker');
   tunings.set(name, { ...tunings.get(name), ...checked });
   recordTuning(runtime, name, checked);
   resetCallSites(runtime);

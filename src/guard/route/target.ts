@@ -1,8 +1,9 @@
 /** Checks the options of a guarded function and makes the target of its calls. */
 
 import { getOrCreate } from '../../core/bounded.ts';
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import { callSitesMax } from '../../core/limits.ts';
-import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { GuardOptions } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -62,7 +63,8 @@ function readTarget(runtime: Runtime, name: string, guardOptions: GuardOptions):
   options('guard options', guardOptions, checks);
   const { kind = 'tool', breaker, timeoutSecs } = guardOptions;
   const overrides: Partial<BreakerSettings> = {
-    ...(breaker !== undefined && checkSettingOverrides(runtime.settings.circuitBreaker, breaker, 'breaker')),
+    ...(breaker !== undefined &&
+      checkSettingOverrides(breakerFields, runtime.settings.circuitBreaker, breaker, 'breaker')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);

@@ -1,10 +1,11 @@
 /** Checks of what the host hands in: a clear error then, so that nothing throws while guarding. */
 
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
+import { breakerFields } from '../../core/controls/breaker/fields.ts';
+import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { nameLengthMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 
 /** Throws unless the value may be what it is called. */
 export type Check = (what: string, value: unknown) => unknown;
@@ -90,7 +91,7 @@ export function list(what: string, value: unknown): readonly unknown[] {
 /** Seconds like any other setting; 0 = none. */
 export function timeoutOf(where: string, timeoutSecs: number | undefined): number | undefined {
   const said = timeoutSecs === undefined || timeoutSecs === 0 ? {} : { timeoutSecs };
-  return checkSettingOverrides(defaultBreaker, said, where).timeoutSecs;
+  return checkSettingOverrides(breakerFields, defaultBreaker, said, where).timeoutSecs;
 }
 
 /** What is read from outside may refuse to be: a hostile getter, a revoked proxy. */

@@ -5,9 +5,9 @@
 
 import type { BudgetState } from '../../core/controls/budget/budget.ts';
 import { initialTaskCells, type TaskCells } from '../../core/controls/panel.ts';
+import { resolveTask } from '../../core/controls/resolve-settings.ts';
 import { hookAgentsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { resolveTask } from '../../core/resolve-settings.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear } from '../api.ts';

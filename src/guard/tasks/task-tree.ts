@@ -6,11 +6,12 @@ import { cellKey } from '../../core/cell-key.ts';
 import { continueBudget } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
+import { resolveTask } from '../../core/controls/resolve-settings.ts';
+import { taskFields } from '../../core/controls/sections.ts';
+import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { resolveTask } from '../../core/resolve-settings.ts';
-import { checkSettingOverrides } from '../../core/setting-overrides.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
@@ -48,7 +49,9 @@ export function startTask(
   options('task options', taskOptions, checks);
   const { signal } = taskOptions;
   const said =
-    taskOptions.limits === undefined ? undefined : checkSettingOverrides(settings.task, taskOptions.limits, 'limits');
+    taskOptions.limits === undefined
+      ? undefined
+      : checkSettingOverrides(taskFields, settings.task, taskOptions.limits, 'limits');
   const parent = parentOf(runtime, taskOptions, around);
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;

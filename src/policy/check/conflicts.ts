@@ -1,7 +1,7 @@
 /** Finds settings that are valid alone but together leave a limit that can never be reached. */
 
+import { resolveBreaker, resolveTask } from '../../core/controls/resolve-settings.ts';
 import { formatPath } from '../../core/names.ts';
-import { resolveBreaker, resolveTask } from '../../core/resolve-settings.ts';
 import type { Settings } from '../../core/settings.ts';
 
 /** A conflict: the names of the settings, and the sentence about it. */

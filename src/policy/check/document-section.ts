@@ -1,6 +1,7 @@
 /** Checks one table of a document against the fields it may have. */
 
 import { sections } from '../../core/controls/sections.ts';
+import { textProblem, valueProblem } from '../../core/declare/check-value.ts';
 import { topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields } from '../../core/declare/setting.ts';
 import { nameLengthMax } from '../../core/limits.ts';
@@ -9,7 +10,6 @@ import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '
 import { describeValue, isTable, reservedNames, type Table } from '../../core/plain-copy.ts';
 import { findField } from './environment-names.ts';
 import { addProblem, type Provenance, type Report } from './report.ts';
-import { textProblem, valueProblem } from './value.ts';
 
 /** An entry of a table under its name in files, with its path as written. */
 export interface DocumentEntry {

@@ -1,11 +1,11 @@
 /** The environment variables of settings, and how their values are parsed. */
 
 import { sections } from '../../core/controls/sections.ts';
+import { valueProblem } from '../../core/declare/check-value.ts';
 import { topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { toCamelCase } from '../../core/names.ts';
 import type { Settings } from '../../core/settings.ts';
-import { valueProblem } from './value.ts';
 
 /** Finds the setting with this name or alias. */
 export function findField(fields: SectionFields, name: string): string | undefined {

@@ -1,11 +1,11 @@
 /** Checks written mappings: how `switchgear run` reads the output lines of programs without a built-in reader. */
 
+import { textProblem } from '../../core/declare/check-value.ts';
 import { mappedFields, mappedKinds, type StreamMapping } from '../../core/event-mapping.ts';
 import { findNearestName } from '../../core/names.ts';
 import { describeValue, emptyTable, type Table } from '../../core/plain-copy.ts';
 import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-import { textProblem } from './value.ts';
 
 /** Reads the mappings of a document, by program name. */
 export function readPolicyMappings(

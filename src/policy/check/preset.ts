@@ -1,11 +1,11 @@
 /** Determines the preset of a document: the named one, or the one implied by its spelling. */
 
+import { formatChoices } from '../../core/declare/check-value.ts';
 import { toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable } from '../../core/plain-copy.ts';
 import { presetBySpelling, presets } from '../table/presets.ts';
 import type { DocumentEntry } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-import { formatChoices } from './value.ts';
 
 /** Reads the preset that an entry names. */
 export function readPresetName(report: Report, { value, path }: DocumentEntry): string | undefined {

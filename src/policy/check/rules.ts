@@ -2,13 +2,13 @@
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
 import { parseRule, parseRuleText } from '../../core/controls/rules/rule.ts';
+import { formatChoices, textProblem } from '../../core/declare/check-value.ts';
 import { ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { describeValue, isTable, type Table } from '../../core/plain-copy.ts';
 import type { RuleText } from '../../core/settings.ts';
 import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-import { formatChoices, textProblem } from './value.ts';
 
 const ruleFields = ['target', 'condition', 'action', 'reason'];
 

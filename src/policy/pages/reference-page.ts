@@ -1,10 +1,10 @@
 /** Builds the reference page of settings from the table; `switchgear policy reference` prints it. */
 
 import { sectionDeclarations } from '../../core/controls/sections.ts';
+import { describeNumber } from '../../core/declare/check-value.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { listVariables } from '../check/environment-names.ts';
-import { describeNumber } from '../check/value.ts';
 import { presets } from '../table/presets.ts';
 
 /** Returns the page as Markdown. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { resolveBreaker } from '../../../src/core/controls/resolve-settings.ts';
 import type { Entry } from '../../../src/core/event.ts';
 import { replay } from '../../../src/core/replay/replay.ts';
-import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 

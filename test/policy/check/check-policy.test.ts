@@ -74,7 +74,7 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   [
     'infinity',
     { task: { max_idle_secs: Number.POSITIVE_INFINITY } },
-    'task.max_idle_secs must be a whole number from 1, got Infinity',
+    'task.max_idle_secs must be a number above 0, got Infinity',
   ],
   [
     'a huge number',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { resolveBreaker } from '../../../src/core/resolve-settings.ts';
+import { resolveBreaker } from '../../../src/core/controls/resolve-settings.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { presets } from '../../../src/policy/table/presets.ts';
 

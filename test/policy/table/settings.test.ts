@@ -3,12 +3,12 @@ import test from 'node:test';
 import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { sectionDeclarations, sections } from '../../../src/core/controls/sections.ts';
+import { valueProblem } from '../../../src/core/declare/check-value.ts';
 import { topFields } from '../../../src/core/declare/general-sections.ts';
 import { toCamelCase, toSnakeCase } from '../../../src/core/names.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { listFieldNames } from '../../../src/policy/check/document-section.ts';
 import { listVariables } from '../../../src/policy/check/environment-names.ts';
-import { valueProblem } from '../../../src/policy/check/value.ts';
 
 const all = [
   ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),

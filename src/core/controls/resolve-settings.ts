@@ -1,8 +1,12 @@
 /** Resolves the settings of one breaker and of one task: general settings first, the most specific last. */
 
-import { isMatch } from './glob.ts';
-import { isOptionalSetting } from './setting-overrides.ts';
-import type { BreakerSettings, Settings, TaskSettings } from './settings.ts';
+import type { SectionFields } from '../declare/setting.ts';
+import { isOptional } from '../declare/setting-overrides.ts';
+import { isMatch } from '../glob.ts';
+import { toSnakeCase } from '../names.ts';
+import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
+import { breakerFields } from './breaker/fields.ts';
+import { taskFields } from './sections.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -20,14 +24,15 @@ export interface BreakerQuery {
  */
 export function resolveBreaker(settings: Settings, { tool, agent, overrides }: BreakerQuery): BreakerSettings {
   const result: Mutable<BreakerSettings> = { ...settings.circuitBreaker };
-  overlay(result, agent === undefined ? undefined : readOwn(settings.agents, agent)?.circuitBreaker);
+  const add = (section: Partial<BreakerSettings> | undefined) => overlay(breakerFields, result, section);
+  add(agent === undefined ? undefined : readOwn(settings.agents, agent)?.circuitBreaker);
   if (settings.sameErrorTools.some((pattern) => isMatch(pattern, tool))) result.sameErrorOnly = true;
   for (const pattern in settings.tools) {
-    if (pattern !== tool && pattern.includes('*') && isMatch(pattern, tool)) overlay(result, settings.tools[pattern]);
+    if (pattern !== tool && pattern.includes('*') && isMatch(pattern, tool)) add(settings.tools[pattern]);
   }
-  overlay(result, readOwn(settings.tools, `tool_${tool}`));
-  overlay(result, readOwn(settings.tools, tool));
-  overlay(result, overrides);
+  add(readOwn(settings.tools, `tool_${tool}`));
+  add(readOwn(settings.tools, tool));
+  add(overrides);
   // A wait above the default maximum raises the maximum.
   if (result.recoveryMaxSecs < result.recoveryTimeoutSecs) result.recoveryMaxSecs = result.recoveryTimeoutSecs;
   return result;
@@ -36,16 +41,16 @@ export function resolveBreaker(settings: Settings, { tool, agent, overrides }: B
 /** The limits of one task: the policy's, then its agent's, then its own. */
 export function resolveTask(settings: Settings, agent?: string, limits?: Partial<TaskSettings>): TaskSettings {
   const result: Mutable<TaskSettings> = { ...settings.task };
-  overlay(result, agent === undefined ? undefined : readOwn(settings.agents, agent)?.task);
-  overlay(result, limits);
+  overlay(taskFields, result, agent === undefined ? undefined : readOwn(settings.agents, agent)?.task);
+  overlay(taskFields, result, limits);
   return result;
 }
 
 /** Overlays settings. Undefined switches an optional setting off and is ignored for a required one. */
-function overlay<T extends object>(onto: T, overrides: Partial<T> | undefined): void {
+function overlay<T extends object>(fields: SectionFields, onto: T, overrides: Partial<T> | undefined): void {
   for (const key in overrides) {
     const value = overrides[key];
-    if (value !== undefined || isOptionalSetting(key)) onto[key] = value as T[typeof key];
+    if (value !== undefined || isOptional(fields[toSnakeCase(key)])) onto[key] = value as T[typeof key];
   }
 }
 

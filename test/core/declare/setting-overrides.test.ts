@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
-import { defaultSettings } from '../../src/core/controls/defaults.ts';
-import { SwitchgearError } from '../../src/core/error.ts';
-import { halfOpenPermitsMax, secsMax, windowCallsMax } from '../../src/core/limits.ts';
-import { quoteValue } from '../../src/core/quote.ts';
-import { checkSettingOverrides, isOptionalSetting } from '../../src/core/setting-overrides.ts';
+import { defaultBreaker } from '../../../src/core/controls/breaker/defaults.ts';
+import { breakerFields } from '../../../src/core/controls/breaker/fields.ts';
+import { defaultSettings } from '../../../src/core/controls/defaults.ts';
+import { taskFields } from '../../../src/core/controls/sections.ts';
+import { formatChoices } from '../../../src/core/declare/check-value.ts';
+import type { SectionFields } from '../../../src/core/declare/setting.ts';
+import { checkSettingOverrides, isOptional } from '../../../src/core/declare/setting-overrides.ts';
+import { SwitchgearError } from '../../../src/core/error.ts';
+import { countMax, halfOpenPermitsMax, secsMax, windowCallsMax } from '../../../src/core/limits.ts';
+import { toSnakeCase } from '../../../src/core/names.ts';
+import { describeValue } from '../../../src/core/plain-copy.ts';
+import { quoteValue } from '../../../src/core/quote.ts';
 
-const check = (input: unknown) => checkSettingOverrides(defaultBreaker, input, 'circuitBreaker');
+const check = (input: unknown) => checkSettingOverrides(breakerFields, defaultBreaker, input, 'circuitBreaker');
 
 test('settings are taken under their names, in either spelling', () => {
   assert.deepEqual(check({}), {});
@@ -22,76 +28,89 @@ test('settings are taken under their names, in either spelling', () => {
 test('a setting that may be absent is taken away by nothing or by "none"; others are not', () => {
   const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs'];
   for (const name of names) {
-    assert.equal(isOptionalSetting(name), true, name);
+    assert.equal(isOptional((breakerFields as SectionFields)[toSnakeCase(name)]), true, name);
     assert.deepEqual(check({ [name]: 'none' }), { [name]: undefined });
     assert.deepEqual(check({ [name]: undefined }), { [name]: undefined });
     assert.deepEqual(check({ [name]: 1 }), { [name]: 1 });
   }
-  assert.deepEqual(checkSettingOverrides(defaultSettings.task, { max_tokens: 'none' }, 'task'), {
+  assert.deepEqual(checkSettingOverrides(taskFields, defaultSettings.task, { max_tokens: 'none' }, 'task'), {
     maxTokens: undefined,
   });
-  assert.deepEqual(checkSettingOverrides(defaultSettings.task, { maxTokens: 5 }, 'task'), { maxTokens: 5 });
+  assert.deepEqual(checkSettingOverrides(taskFields, defaultSettings.task, { maxTokens: 5 }, 'task'), { maxTokens: 5 });
   assert.throws(() => check({ maxTokens: 5 }), /maxTokens is not a setting/);
   assert.throws(
-    () => checkSettingOverrides(defaultSettings.task, { timeoutSecs: 5 }, 'task'),
+    () => checkSettingOverrides(taskFields, defaultSettings.task, { timeoutSecs: 5 }, 'task'),
     /timeoutSecs is not a setting/,
   );
-  assert.equal(isOptionalSetting('failureThreshold'), false);
-  assert.equal(isOptionalSetting('notimeoutSecs'), false);
+  assert.equal(isOptional(breakerFields.failure_threshold), false);
+  assert.equal(isOptional(undefined), false);
   assert.throws(() => check({ failureThreshold: undefined }), /failureThreshold must be .*, got undefined/);
   assert.throws(() => check({ failureThreshold: 'none' }), /failureThreshold must be .*, got "none"/);
 });
 
-test('numbers have ends, and both ends belong to them', () => {
+test('numbers have the range of the table, and both ends belong to it', () => {
   const rows: readonly [name: string, low: number, high: number, kind: string][] = [
-    ['failureThreshold', 1, 1e12, 'a whole number from 1 to 1000000000000'],
-    ['halfOpenPermits', 1, halfOpenPermitsMax, `a whole number from 1 to ${halfOpenPermitsMax}`],
-    ['windowCalls', 1, windowCallsMax, `a whole number from 1 to ${windowCallsMax}`],
-    ['minimumCalls', 1, windowCallsMax, `a whole number from 1 to ${windowCallsMax}`],
-    ['jitterSeed', 0, 1e12, 'a whole number from 0 to 1000000000000'],
-    ['recoveryJitter', 0, 1, 'a number from 0 to 1'],
-    ['slowRateThreshold', Number.MIN_VALUE, 1, 'a number above 0 to 1'],
-    ['failureRateThreshold', Number.MIN_VALUE, 1, 'a number above 0 to 1'],
-    ['recoveryTimeoutSecs', Number.MIN_VALUE, secsMax, `a number above 0 to ${secsMax}`],
-    ['recoveryFactor', 1, 1e12, 'a number from 1 to 1000000000000'],
+    ['failureThreshold', 1, countMax, 'a whole number from 1'],
+    ['halfOpenPermits', 1, halfOpenPermitsMax, 'a whole number from 1'],
+    ['windowCalls', 1, windowCallsMax, 'a whole number from 1'],
+    ['minimumCalls', 1, windowCallsMax, 'a whole number from 1'],
+    ['jitterSeed', 0, 0xffff_ffff, 'a whole number from 0'],
+    ['recoveryJitter', 0, 1, 'a number from 0'],
+    ['slowRateThreshold', Number.MIN_VALUE, 1, 'a number above 0'],
+    ['failureRateThreshold', Number.MIN_VALUE, 1, 'a number above 0 or "none"'],
+    ['recoveryTimeoutSecs', Number.MIN_VALUE, secsMax, 'a number above 0'],
+    ['recoveryFactor', 1, 100, 'a number from 1'],
+    ['leaseSecs', 2, secsMax, 'a number from 2'],
   ];
   for (const [name, low, high, kind] of rows) {
     for (const value of [low, high]) assert.deepEqual(check({ [name]: value }), { [name]: value });
-    const refused = kind.startsWith('a whole') ? [low - 1, high + 1, low + 0.5] : [low - 1, high * 1.01];
-    for (const value of [...refused, Number.NaN, '5', true]) {
+    const refused = [low - 1, ...(kind.startsWith('a whole') ? [low + 0.5] : []), Number.NaN, '5', true];
+    for (const value of refused) {
       assert.throws(() => check({ [name]: value }), {
-        message: `circuitBreaker.${name} must be ${kind}, got ${quoteValue(value)}`,
+        message: `circuitBreaker.${name} must be ${kind}, got ${describeValue(value)}`,
       });
     }
+    const above = Number.isInteger(low) ? high + 1 : high * 1.01;
+    const message = `circuitBreaker.${name} must be at most ${high}, got ${above}`;
+    assert.throws(() => check({ [name]: above }), { message });
   }
   assert.deepEqual(check({ recoveryFactor: 1.5, recoveryJitter: 0.5 }), { recoveryFactor: 1.5, recoveryJitter: 0.5 });
 });
 
-test('words are taken from their list only', () => {
+test('a choice is one of its words', () => {
   const rows: Readonly<Record<string, string>> = {
     mode: 'enforce observe off',
     trip: 'consecutive cumulative count_window time_window',
-    rateWindow: 'calls time',
+    rateWindow: 'time calls',
     recovery: 'timed manual',
     leaseExpiry: 'failure neutral',
-    scope: 'task session agent project shared',
+    scope: 'agent task session project shared',
   };
   for (const [name, words] of Object.entries(rows)) {
     for (const word of words.split(' ')) assert.deepEqual(check({ [name]: word }), { [name]: word });
-    const message = `circuitBreaker.${name} must be one of ${words.replaceAll(' ', ', ')}, got "sometimes"`;
+    const message = `circuitBreaker.${name} must be ${formatChoices(words.split(' '))}, got "sometimes"`;
     assert.throws(() => check({ [name]: 'sometimes' }), { message });
-    assert.throws(() => check({ [name]: 1 }), /must be one of/);
+    assert.throws(() => check({ [name]: 1 }), /must be .* or .*, got 1/);
   }
 });
 
 test('switches and lists are of their kind', () => {
   assert.throws(() => check({ openOnRetryAfter: 1 }), {
-    message: 'circuitBreaker.openOnRetryAfter must be a boolean, got 1',
+    message: 'circuitBreaker.openOnRetryAfter must be true or false, got 1',
   });
-  const message = 'circuitBreaker.countErrors must be a list of texts, got A';
-  assert.throws(() => check({ countErrors: ['A'].map((text) => [text]) }), { message });
-  assert.throws(() => check({ countErrors: 'A' }), /a list of texts, got "A"/);
-  assert.throws(() => check({ countErrors: ['A', 5] }), /a list of texts, got A,5/);
+  assert.throws(() => check({ countErrors: ['A'].map((text) => [text]) }), /countErrors \[0\] must be a text, got/);
+  assert.throws(() => check({ countErrors: 'A' }), /countErrors must be a list of texts, got "A"/);
+  assert.throws(() => check({ countErrors: ['A', 5] }), /countErrors \[1\] must be a text, got 5/);
+});
+
+test('a limit of a task from code has the range that it has in a file', () => {
+  const limits = (input: object) => checkSettingOverrides(taskFields, defaultSettings.task, input, 'limits');
+  assert.deepEqual(limits({ maxDurationSecs: 0.5, maxToolCalls: countMax }), {
+    maxDurationSecs: 0.5,
+    maxToolCalls: countMax,
+  });
+  assert.throws(() => limits({ maxToolCalls: countMax + 1 }), /limits.maxToolCalls must be at most 1000000000/);
+  assert.throws(() => limits({ maxIdleSecs: 0 }), /limits.maxIdleSecs must be a number above 0, got 0/);
 });
 
 test('settings that fit one by one must leave a limit together, too', () => {

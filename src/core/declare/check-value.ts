@@ -1,8 +1,8 @@
 /** Checks one value against its setting and describes the requirement. */
 
-import type { NumberSetting, Setting } from '../../core/declare/setting.ts';
-import { countMax, nameLengthMax } from '../../core/limits.ts';
-import { describeValue, isTable, reservedNames } from '../../core/plain-copy.ts';
+import { countMax, nameLengthMax } from '../limits.ts';
+import { describeValue, isTable, reservedNames } from '../plain-copy.ts';
+import type { NumberSetting, Setting } from './setting.ts';
 
 /** Returns why a value is invalid for a setting, as the end of a sentence; undefined if the value is valid. */
 export function valueProblem(setting: Setting, value: unknown): string | undefined {

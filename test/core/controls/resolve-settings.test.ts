@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { resolveBreaker, resolveTask } from '../../src/core/resolve-settings.ts';
-import { checkPolicy } from '../../src/policy/check/check-policy.ts';
+import { resolveBreaker, resolveTask } from '../../../src/core/controls/resolve-settings.ts';
+import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 
 test('the more particular setting wins: general, agent, pattern, longer pattern, name, code', () => {
   const { settings } = checkPolicy({
