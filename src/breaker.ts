@@ -1,4 +1,4 @@
-/** The door `switchgear/breaker`: the breaker alone, for one service, without tasks, policy or store. */
+/** The entry point `switchgear/breaker`: the standalone breaker, for one service, without tasks, policy or store. */
 
 import { exportBreaker, importBreaker, type SavedBreaker } from './core/controls/breaker/saved.ts';
 import { initialBreaker } from './core/controls/breaker/state.ts';

@@ -1,4 +1,4 @@
-/** A card in the store, answered by whoever looks there: `switchgear inbox`, or code. */
+/** An approver that asks by a card in the store, which `switchgear inbox` or code answers. */
 
 import { answerPollMs } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
@@ -23,7 +23,7 @@ export function cardApprover({ store }: { readonly store: Store }): Approver {
           if (answer !== undefined) finish(() => resolve(answer));
           return answer !== undefined;
         };
-        // Hints may be late or missing: a look each second is what counts.
+        // Hints may be late or missing, so the card is also polled once a second.
         const poll = () => {
           if (!checkAnswer()) stopPolling = store.clock.after(answerPollMs, poll, true);
         };

@@ -1,4 +1,4 @@
-/** Several ways to ask at once: the first answer counts, and the others are told that it is over. */
+/** An approver that asks several approvers at once: the first answer counts, and the signal of the others aborts. */
 
 import type { Answer, Approver } from '../ports/approver.ts';
 

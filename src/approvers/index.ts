@@ -1,4 +1,4 @@
-/** The door `switchgear/approvers`: ways to ask a person. */
+/** The entry point `switchgear/approvers`: ways to ask a person. */
 
 export type { Answer, Approver } from '../ports/approver.ts';
 export { cardApprover } from './card-approver.ts';

@@ -1,4 +1,4 @@
-/** Nobody: whatever asks is not approved. */
+/** An approver that asks nobody and approves nothing. */
 
 import type { Approver } from '../ports/approver.ts';
 

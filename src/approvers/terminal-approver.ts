@@ -73,7 +73,7 @@ function listWords({ actions }: Card): readonly string[] {
   ];
 }
 
-/** Reasons come from files and models: nothing of them may steer a terminal. */
+/** Removes control characters from a text, which may come from a file or a model. */
 function stripControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
 }

@@ -1,4 +1,7 @@
-/** A question over HTTP: the card is sent, and the answer comes back at once or, after a 202, through the store. */
+/**
+ * An approver that posts the card to a URL. The answer is in the response or, after status 202, comes through the
+ * store.
+ */
 
 import { SwitchgearError } from '../core/error.ts';
 import { webhookBytesMax, webhookTimeoutMs } from '../core/limits.ts';
@@ -26,7 +29,7 @@ export function webhookApprover({ url, headers = {} }: WebhookOptions): Approver
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify(card),
-        redirect: 'error', // An answer from elsewhere is none.
+        redirect: 'error', // An answer from another address does not count.
         signal: AbortSignal.any([signal, AbortSignal.timeout(webhookTimeoutMs)]),
       });
       if (response.status === 202) return waitForAbort(signal);
@@ -46,7 +49,7 @@ function parseUrl(url: string): URL {
   );
 }
 
-/** Somebody answers later, in the store: whoever waits there hears it. */
+/** Waits for the abort: the answer comes later through the store, to another approver. */
 function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = () => reject(new Error('nobody waits for an answer any more'));

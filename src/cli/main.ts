@@ -28,7 +28,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 
 /** Runs a command and returns its exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function main(args: readonly string[], terminal: Terminal = createTerminal(args)): Promise<number> {
-  // Timers of a store do not keep the process alive: without this one a busy store would end it without an answer.
+  // Timers of a store do not keep the process alive; without this timer the process would exit while a store is busy.
   const alive = setInterval(() => undefined, timerMaxMs);
   try {
     return await dispatch(args, terminal);

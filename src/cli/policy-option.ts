@@ -1,4 +1,4 @@
-/** The policy a command works on: the file it was given, else the folder's own, else the defaults. */
+/** Finds the policy of a command: the given file, or the file in the folder, or the defaults. */
 
 import { relative, resolve } from 'node:path';
 import { applyEnvironment, type CheckedPolicy, checkPolicy, findPolicy, loadPolicy } from '../policy/index.ts';
@@ -10,7 +10,7 @@ export interface LoadedPolicy {
   readonly file: string | undefined;
 }
 
-/** Loads the policy as it is written. */
+/** Loads the policy without the environment. */
 export function loadWrittenPolicy(policyOption: string | undefined, { cwd }: Terminal): LoadedPolicy {
   const path = policyOption === undefined ? findPolicy(cwd) : resolve(cwd, policyOption);
   if (path === undefined) return { policy: checkPolicy({}), file: undefined };
@@ -18,7 +18,7 @@ export function loadWrittenPolicy(policyOption: string | undefined, { cwd }: Ter
   return { policy: loadPolicy(path, file), file };
 }
 
-/** Loads the policy as it is in force here, the environment included; variables that are ignored are told. */
+/** Loads the policy with the environment; reports ignored variables. */
 export function loadEffectivePolicy(policyOption: string | undefined, terminal: Terminal): LoadedPolicy {
   const { policy, file } = loadWrittenPolicy(policyOption, terminal);
   const effective = applyEnvironment(policy, terminal.env);

@@ -1,11 +1,11 @@
-/** Agents that somebody else wrote, under `switchgear run`: six that spiral, and two that are left alone. */
+/** The scenes with agents under `switchgear run`: six runaway agents, and two healthy ones. */
 
 import type { AgentRun, AgentRunResult } from './agent-runner.ts';
 import type { FakeAgentCall } from './fake-agent.ts';
 import { countRan, type Scene, type SceneResult } from './scene.ts';
 
 interface AgentRunScene extends Omit<Scene, 'play'>, AgentRun {
-  /** Under what its marks are shown. */
+  /** The label of the attempts. */
   readonly name: string;
   after(end: AgentRunResult): string;
 }

@@ -1,4 +1,4 @@
-/** Runs the stand-in under `switchgear run`, as anybody would run an agent: processes, in a folder that goes away. */
+/** Runs the fake agent under `switchgear run`, as a process in a temporary folder. */
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,11 +32,11 @@ export interface AgentRunResult {
 
 export interface AgentRunner {
   run(agentRun: AgentRun): Promise<AgentRunResult>;
-  /** Ends what still runs, and takes everything away. */
+  /** Ends running processes and removes the folder. */
   close(): void;
 }
 
-/** A line of `run --json`, as far as it is looked at here. */
+/** The fields of a line of `run --json` that are read here. */
 interface StreamLine {
   readonly kind: 'run' | 'event' | 'entry' | 'card';
   readonly type: string;
@@ -47,7 +47,7 @@ interface StreamLine {
 }
 
 const binFile = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));
-/** Each is three processes, and a small machine should not look slow. */
+/** Each run has three processes; more than two runs at once would be slow on a small machine. */
 const concurrency = 2;
 
 export function createAgentRunner(): AgentRunner {
@@ -74,7 +74,7 @@ export function createAgentRunner(): AgentRunner {
   function startAgent({ prompt, options = [], script }: AgentRun): Promise<AgentRunResult> {
     const home = join(folder, String(++runCount));
     mkdirSync(home);
-    const agent = join(home, 'claude.mjs'); // The name by which `run` knows how to read it.
+    const agent = join(home, 'claude.mjs'); // `run` recognises the agent by this name.
     const [file, steps] = [JSON.stringify(fakeAgentFile), JSON.stringify(script)];
     writeFileSync(agent, `import { ${playScript.name} } from ${file};\nawait ${playScript.name}(${steps});\n`);
     const args = [
@@ -90,7 +90,7 @@ export function createAgentRunner(): AgentRunner {
       '-p',
       prompt,
     ];
-    // Nothing of the user's own: no settings, no state, no session files; only what is compiled already.
+    // Do not use the user's settings, state or session files; use only the compile cache.
     const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
     const own = { HOME: home, CLAUDE_CONFIG_DIR: home, XDG_STATE_HOME: home, XDG_CACHE_HOME: cache };
     const env = { PATH: process.env.PATH, ...own };
@@ -103,7 +103,7 @@ export function createAgentRunner(): AgentRunner {
       child.on('error', reject);
       child.on('close', (exitCode) => {
         running.delete(child);
-        if (isClosed) return reject(demoOverError()); // What was cut off need not be read.
+        if (isClosed) return reject(demoOverError()); // The output of an interrupted run is not read.
         const command = ['switchgear run', ...options, '-- claude -p', JSON.stringify(prompt)].join(' ');
         resolve({ command, exitCode, stderrLines: splitLines(err), ...readEventStream(splitLines(out)) });
       });
@@ -129,7 +129,7 @@ function splitLines(pieces: readonly Buffer[]): readonly string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
-/** What the event stream of `run` tells: what was done until the halt, and why it was one. */
+/** Reads the output of `run --json`: the attempts before the halt, and its reason. */
 function readEventStream(lines: readonly string[]): Pick<AgentRunResult, 'code' | 'marks' | 'answer'> {
   const streamLines = lines.map((line) => JSON.parse(line) as StreamLine);
   const code = streamLines.find(({ type }) => type === 'run-halted')?.code;
@@ -144,7 +144,7 @@ function readEventStream(lines: readonly string[]): Pick<AgentRunResult, 'code' 
       ? calls.map(({ id }) => (failed.has(id) ? 'failed' : 'ran'))
       : beforeHalt.flatMap(({ type }) => (type === 'assistant' ? ['said' as const] : []));
   if (code !== undefined) {
-    // What was too much is told after the halt: a call or words of their own, or what became of the last.
+    // The attempt that caused the halt is printed after it: a call, a text, or the result of the last call.
     const tooMuch = haltedAt === -1 ? undefined : streamLines.slice(haltedAt).find(({ kind }) => kind === 'event');
     if (tooMuch?.type === 'tool_result' || tooMuch?.type === 'usage') marks.pop();
     marks.push('halted');

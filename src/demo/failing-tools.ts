@@ -1,4 +1,4 @@
-/** Agents whose tools and helpers fail, with the library inside: it refuses a call before it runs. */
+/** The scenes with failing tools and workers in the library, which refuses a call before it runs. */
 
 import { isRefused } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';

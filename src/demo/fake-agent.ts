@@ -1,6 +1,5 @@
 /**
- * The agent of the demo: a process that prints what Claude Code prints, and does what a script says. Switchgear reads
- * it would read the real one; no model is asked.
+ * The agent of the demo: a process that follows a script and prints the events of Claude Code. It calls no model.
  */
 
 import { spawn } from 'node:child_process';
@@ -8,12 +7,12 @@ import { systemClock, wait } from '../platform/system-clock.ts';
 
 /** One step of a script. */
 export type FakeAgentStep =
-  /** Words; those that cost much take longer. */
+  /** A text; a more expensive one takes longer. */
   | { readonly says: string; readonly outputTokens?: number }
   | FakeAgentCall
-  /** Subagents that work side by side, each on its own calls. */
+  /** Parallel subagents, each with its own calls. */
   | { readonly sends: readonly { readonly name: string; readonly calls: readonly FakeAgentCall[] }[] }
-  /** Starts a program of its own, and does not end it. */
+  /** Starts a program and leaves it running. */
   | 'leaves a program'
   | 'is silent';
 
@@ -29,11 +28,11 @@ export const fakeAgentFile = import.meta.url;
 
 const session_id = 'demo';
 const model = 'claude-sonnet-4-5';
-/** A real one thinks for seconds; nobody wants to wait for this one. */
+/** The time between two steps, much shorter than that of a real agent. */
 const paceMs = 12;
 const slowPaceMs = 120;
 
-/** Plays a script to its end, which few of them reach. */
+/** Plays a script; most scripts are stopped before their end. */
 export async function playScript(steps: readonly FakeAgentStep[]): Promise<void> {
   let messages = 0;
   let calls = 0;

@@ -1,4 +1,4 @@
-/** Agents that want what they must not, and a watcher that floods one: rules, questions, denials, storms. */
+/** The scenes about rules, approvals, denials and event storms. */
 
 import { EventEmitter } from 'node:events';
 import type { Refusal } from '../core/refusal.ts';

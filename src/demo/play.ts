@@ -1,4 +1,4 @@
-/** Plays the demo, scene by scene, and says whether everything came as it should. */
+/** Plays the demo scene by scene, and returns whether every scene ended as expected. */
 
 import { agentRunScenes } from './agent-run-scenes.ts';
 import { type AgentRunner, createAgentRunner } from './agent-runner.ts';
@@ -53,9 +53,10 @@ async function playSections(
   for (const line of renderer.renderOpening()) out(line);
   for (const { heading, intro, scenes } of sections) {
     for (const line of renderer.renderHeading(heading, intro)) out(line);
-    // Processes take their time to start: the next ones begin while the first are shown.
+    // Processes start slowly, so the next scenes start while the first are shown.
     const pendingScenes = scenes.map((scene) => scene.play(createSceneContext(runner)));
-    for (const pendingScene of pendingScenes) pendingScene.catch(() => undefined); // Said where it is awaited.
+    // The error is reported where the scene is awaited.
+    for (const pendingScene of pendingScenes) pendingScene.catch(() => undefined);
     for (const [at, scene] of scenes.entries()) {
       const result = await pendingScenes[at]!;
       if (isStopped()) return false;
@@ -68,7 +69,7 @@ async function playSections(
   return rows.every(({ ok }) => ok);
 }
 
-/** Somebody who has seen enough leaves nothing behind, either. */
+/** Removes all processes and files when the user interrupts the demo. */
 function closeOnSignals(runner: AgentRunner): () => void {
   const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
   const removers = Object.entries(codes).map(([signal, code]) => {

@@ -1,4 +1,4 @@
-/** The demo on a terminal: eighty columns, colours only where they are wanted. */
+/** Prints the demo on a terminal: 80 columns, and colours only if the terminal supports them. */
 
 import { styleText } from 'node:util';
 import type { Entry } from '../core/event.ts';
@@ -49,7 +49,7 @@ export function createDemoRenderer(coloured: boolean): DemoRenderer {
     return `${head}${paintMark('ran')} ${ran.toLocaleString('en')} times ${rest.map(paintMark).join('')}`.trimEnd();
   }
 
-  /** A word in the margin and text beside it. */
+  /** A label in the margin with text beside it. */
   function formatAside(word: string, text: string, ...styles: Style[]): string[] {
     return wrap(text, columns - indent.length - nameWidth).map((line, at) => {
       return `${indent}${paint((at === 0 ? word : '').padEnd(nameWidth), ...styles)}${paint(line, ...styles)}`;
@@ -58,7 +58,7 @@ export function createDemoRenderer(coloured: boolean): DemoRenderer {
 
   const indented = (line: string) => paint(`${indent}${line}`, 'dim');
 
-  /** What a person sees who runs it: the sentence, the counters, the evidence, the exit code. */
+  /** The output that a user of `switchgear run` sees: the reason, the counters, the evidence, the exit code. */
   function formatRunOutput({ code, stderrLines: [first = '', ...more], exitCode, answer }: AgentRunResult): string[] {
     if (code === undefined) return formatAside('left alone', answer ?? 'it ended by itself', 'green');
     return [
@@ -117,7 +117,7 @@ export function createDemoRenderer(coloured: boolean): DemoRenderer {
 
 const widths = [30, 20, 18];
 
-/** The events of a scene in words; what happened several times is told once. */
+/** Describes the entries of a scene; repeated lines are printed once. */
 function describeJournal(journal: readonly Entry[]): readonly (readonly [string, string])[] {
   const lines = new Map<string, { readonly line: readonly [string, string]; times: number }>();
   for (const line of journal.flatMap(describeEntry)) {
@@ -131,7 +131,7 @@ function describeJournal(journal: readonly Entry[]): readonly (readonly [string,
   ]);
 }
 
-/** What is worth a line of its own: what the gear did beside refusing. */
+/** Describes an entry that is not a refusal, if it is worth a line. */
 function describeEntry(entry: Entry): readonly (readonly [string, string])[] {
   switch (entry.type) {
     case 'breaker-opened':
@@ -159,7 +159,7 @@ function describeEntry(entry: Entry): readonly (readonly [string, string])[] {
   }
 }
 
-/** Text in lines of a width, broken at spaces. */
+/** Breaks a text into lines of a width at spaces. */
 function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -17,17 +17,17 @@ export interface Scene {
   readonly short: string;
   /** The damage without protection. */
   readonly unprotected: string;
-  /** How it has to end. The demo fails if it does not. */
+  /** The expected result. The demo fails if the scene ends differently. */
   readonly expected: ExpectedResult;
   play(context: SceneContext): Promise<SceneResult>;
 }
 
-/** No code = it has to be left alone. */
+/** The expected result of a scene; no code = the agent must not be stopped. */
 export interface ExpectedResult {
   readonly code: Code | undefined;
   readonly attempts: number;
   readonly ran: number;
-  /** Of a process. */
+  /** The exit code of the process. */
   readonly exitCode?: number;
 }
 
@@ -35,20 +35,20 @@ export interface SceneContext {
   /** Runs an agent under `switchgear run`. */
   readonly run: AgentRunner['run'];
   readonly clock: SimulatedClock;
-  /** A gear as a user has it, but for the clock, and with nothing from the environment. */
+  /** Creates a gear with default settings and a simulated clock, without environment variables. */
   readonly gear: (options?: SwitchgearOptions) => Switchgear;
 }
 
 export interface SceneResult {
-  /** What was attempted, in order, under one name. */
+  /** The label of the attempts, and their results in order. */
   readonly name: string;
   readonly marks: readonly AttemptMark[];
   readonly journal: readonly Entry[];
-  /** What the library refused it with. */
+  /** The refusal of the library. */
   readonly refusal: Refusal | undefined;
-  /** How it was run, and what was said about it. */
+  /** The agent run and its output. */
   readonly agentRun?: AgentRunResult;
-  /** After how much it was stopped. */
+  /** The amount after which the agent was stopped. */
   readonly after: string;
 }
 
@@ -80,12 +80,12 @@ function markAttempt(line: TranscriptLine): AttemptMark {
   }
 }
 
-/** How many attempts came through to the tool, well or not. */
+/** The number of attempts that reached the tool, successful or not. */
 export function countRan(marks: readonly AttemptMark[]): number {
   return marks.filter((mark) => mark === 'ran' || mark === 'failed').length;
 }
 
-/** How a scene ended in which an agent followed a script: its calls or, where it made none, its words. */
+/** Summarizes a scene with a scripted agent: its calls, or its texts if it made no calls. */
 export function summarizeScene(
   gear: Switchgear,
   name: string,
@@ -99,7 +99,7 @@ export function summarizeScene(
   return { name, marks, journal: gear.journal(), refusal, after: after(marks) };
 }
 
-/** By what it was stopped; undefined where it was left alone. */
+/** The code that stopped the agent; undefined if it was not stopped. */
 export function stopCodeOf({ agentRun, refusal }: SceneResult): Code | undefined {
   return agentRun === undefined ? refusal?.code : agentRun.code;
 }

@@ -1,4 +1,4 @@
-/** A call before it runs: let through, refused, made to wait, or asked about; the same answer under the same id. */
+/** Decides on a call before it runs: allow, refuse, wait or ask. The same call id always gets the same answer. */
 
 import { makeWorkerName } from '../agents/accounting/subagent-tasks.ts';
 import type { Permit } from '../core/action.ts';
@@ -22,7 +22,7 @@ import { askByCard } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 
-/** An answer, or until when to come back, and for which card. */
+/** A decision, or how long to wait and for which card. */
 type DecisionOrWait = { readonly decision: HookDecision } | PendingWait;
 interface PendingWait {
   readonly waitMs: number;
@@ -49,7 +49,7 @@ async function decideOnce(
 ): Promise<DecisionOrWait> {
   const { runtime } = context;
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
-  // Somebody was asked meanwhile: the clocks go on.
+  // The wait for a person is over, so the clocks of the task start again.
   while (task.node.cells.deadline.state.stops > 0)
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const recorded = task.answers.find(({ id }) => id === event.id);
@@ -82,7 +82,7 @@ export function makeCallTarget(
 ): Target {
   if (delegation !== undefined)
     return targetFor(runtime, makeWorkerName(delegation.type, delegation.prompt), 'delegation');
-  // Nobody renews a lease between two hooks: a probe may take as long as a tool may.
+  // No process renews a lease between two hooks, so the lease of a probe lasts as long as a tool may run.
   const overrides = { scope: isShared ? 'shared' : 'session', leaseSecs: 600, leaseExpiry: 'neutral' } as const;
   return { name: tool, kind: 'tool', overrides };
 }
@@ -99,7 +99,7 @@ function concludeProposal(
   return { decision: pass };
 }
 
-/** Keeps the permit of a call that runs, until somebody says how it ended. */
+/** Stores the permit of a running call until a later hook settles it. */
 export function recordOpenCall(
   session: LockedSession,
   task: LoadedTask,
@@ -132,7 +132,7 @@ function recordAnswer(
   return decision;
 }
 
-/** It has to wait, or a person has to be asked. */
+/** Handles a call that must wait or that a person must approve. */
 function waitOrAsk(
   context: HookContext,
   session: LockedSession,
@@ -159,7 +159,7 @@ function waitOrAsk(
   const question = askByCard(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
   if ('refusalCode' in question) return deny(question.refusalCode);
   if ('open' in question) {
-    // Its clocks stand still while a person is asked.
+    // The clocks of the task stop while a person is asked.
     applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
     return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
   }

@@ -35,7 +35,7 @@ export async function endSubagent(
   await endOlder(session, agent.root);
 }
 
-/** A task that a newer one took the place of is over with its last subagent. */
+/** Ends a replaced task when its last subagent has ended. */
 async function endOlder(session: LockedSession, root: string): Promise<void> {
   const { older, agents } = session.state;
   if (!older.includes(root) || Object.values(agents).some((agent) => agent.root === root)) return;
@@ -98,7 +98,7 @@ async function settleDelegation(
   if (task === undefined) return;
   const target = targetFor(runtime, delegation.worker, 'delegation');
   settleDetached(runtime, task.node, target, delegation.permit, { value: '' });
-  // It ended along with those above it, and has not failed.
+  // The subagent ended with its halted parent and has not failed.
   if (task.node.haltStop !== undefined) return;
   const { failed, reason, isBooked } = result;
   recordDelegation(

@@ -1,4 +1,4 @@
-/** What a hook does about an event: what is counted on which task, and what is answered. */
+/** Handles a hook event: counts it on its task and returns the answer. */
 
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
@@ -64,7 +64,9 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
   }
 }
 
-/** A person's new words begin a task; the harness's, and words that were said before, go on with the one at hand. */
+/**
+ * A new prompt of a person starts a task. A text of the agent CLI, or a repeated prompt, continues the current task.
+ */
 async function handlePrompt(
   context: HookContext,
   session: LockedSession,
@@ -80,7 +82,7 @@ async function handlePrompt(
   };
   if (task !== null) {
     if (prompts.includes(promptFingerprint)) return pass;
-    // The task before is over, unless it has subagents out.
+    // The previous task ends, unless it has running subagents.
     const isOut = Object.values(agents).some(({ root }) => root === task);
     if (isOut) session.state = { ...session.state, older: [...older, task] };
     else await session.endTask(task, 'done');
@@ -99,7 +101,7 @@ async function handleCallEnded(
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   const unansweredAsk = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
   if (unansweredAsk !== undefined) {
-    // It runs only if the person at the host's terminal said yes: from now on it counts.
+    // The call ran, so the person at the host's terminal approved it: from now on it counts.
     task.answers = task.answers.filter((each) => each !== unansweredAsk);
     const proposed = { ...event, type: 'call-proposed', id: unansweredAsk.id } as const;
     const call = { ...makeProposedCall(context, task, proposed), approvedBy: 'the terminal' };
@@ -116,11 +118,11 @@ async function handleCallEnded(
     settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, event.ending);
   }
   haltRootTask(context, task, event.tool);
-  // Where the end of a turn is told, a note waits for it: it reaches the model whether or not the call failed.
+  // If the host reports the end of a turn, the hint waits for it: there it reaches the model even if the call failed.
   return haltDecisionOf(task) ?? (context.reportsTurns ? undefined : consumeNote(task)) ?? pass;
 }
 
-/** The request is answered: its task is over, unless something of it goes on in the background. */
+/** Ends the task after the agent has answered, unless background work continues. */
 async function handleStopped(
   context: HookContext,
   session: LockedSession,
@@ -131,14 +133,14 @@ async function handleStopped(
   if (task === null || (background ?? running.length) > 0) return pass;
   const root = await session.loadTask(task);
   if (root !== undefined) cancelOpenCalls(context, root);
-  // The host knows that they are gone.
+  // The host reports that these subagents are gone.
   for (const [agent] of running) await endSubagent(context, session, agent, false);
   await session.endTask(task, 'done');
   session.state = { ...session.state, task: null, delegations: {}, returned: {} };
   return pass;
 }
 
-/** Calls of which nobody said how they ended: a person at the host's terminal did not let them run. */
+/** Cancels calls without a reported end: a person at the host's terminal declined them. */
 function cancelOpenCalls({ runtime }: HookContext, task: LoadedTask): void {
   const { open } = task;
   task.open = [];

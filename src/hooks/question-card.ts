@@ -1,6 +1,6 @@
 /**
- * A question to a person that outlives its hook: one card for a task, a tool and its arguments. The call that comes
- * again unchanged finds it, with the answer that came meanwhile.
+ * A question to a person that outlives its hook: one card for each task, tool and set of arguments. The same call,
+ * made again, finds the card and its answer.
  */
 
 import { questionTriesMax } from '../core/limits.ts';
@@ -14,7 +14,7 @@ import {
   updateCard,
 } from '../guard/internal.ts';
 
-/** Who approved it; the word against it; or the card that is open. */
+/** The person who approved, the refusal, or the open card. */
 export type QuestionResult =
   | { readonly by: string }
   | { readonly refusalCode: 'rule_declined' | 'rule_unanswered' }
@@ -39,7 +39,7 @@ export function askByCard(
       openCard(runtime, makeQuestionCard(runtime, id, stop, question, atMs), task, atMs);
       return { open: id };
     }
-    if (card.state === 'used') continue; // An earlier call had it; a card is for one.
+    if (card.state === 'used') continue; // An earlier call used this card; a card approves one call.
     const isPast = card.expiresAtMs !== undefined && atMs >= card.expiresAtMs;
     if (card.state === 'expired') continue;
     if (isPast) {

@@ -1,4 +1,4 @@
-/** The command as a process: started in a session of its own, its output read no faster than it is passed on. */
+/** Runs the command as a process in its own session; its output is read no faster than it is passed on. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,11 +11,11 @@ export interface StartOptions {
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The terminal is left to the command: it reads and writes there by itself, and stays in our session. */
+  /** Whether the command uses the terminal directly; it then stays in the supervisor's session. */
   readonly ownsTerminal: boolean;
 }
 
-/** Takes a piece of output; a promise has the command wait until it is passed on. */
+/** Receives a piece of output. If it returns a promise, reading waits for it. */
 export type OutputListener = (piece: Buffer) => Promise<void> | undefined;
 
 /** How a process ended: with a code, or by a signal. */
@@ -27,13 +27,13 @@ export interface ProcessExit {
 export interface Child {
   readonly pid: number;
   readonly exited: Promise<ProcessExit>;
-  /** Begins to read what it prints; until then it waits in the pipe. */
+  /** Starts to read the output; until then the output waits in the pipe. */
   read(out: OutputListener, err: OutputListener): void;
-  /** Waits for the rest of its output: until its end, or until nothing more comes from those who hold it open. */
+  /** Waits for the rest of the output: until its end, or until processes that hold the pipe open are silent. */
   drain(clock: Clock, maxMs: number, isHeldOpen: () => boolean): Promise<void>;
 }
 
-/** Why a command did not start: 127 it is not there, 126 it cannot be run, as shells say. */
+/** Why a command did not start: 127 not found, 126 cannot be executed, as in shells. */
 export interface StartFailure {
   readonly code: 126 | 127;
   readonly message: string;
@@ -77,11 +77,11 @@ export async function startChild(options: StartOptions): Promise<Child | StartFa
           forget = clock.after(drainMs, () => resolve(false), true);
         });
         const isOver = await Promise.race([allClosed.then(() => true), tick]);
-        forget(); // Nothing may keep the process alive that nobody waits for.
-        // Whoever reads along may be slow: as long as a piece is held there, it is no silence.
+        forget(); // Listeners without a purpose must not keep the process alive.
+        // A slow reader is not silence: pieces that are not passed on yet count as output.
         silent = flow.pieces === pieces && flow.undelivered === 0 ? silent + 1 : 0;
         pieces = flow.pieces;
-        // A pipe that nobody holds has an end, which comes however busy the machine is.
+        // If no process holds the pipe open, its end will come, even on a busy machine.
         if (isOver || clock.nowMs() >= untilMs || (silent > 1 && isHeldOpen())) break;
       }
       child.stdout?.destroy();
@@ -90,7 +90,7 @@ export async function startChild(options: StartOptions): Promise<Child | StartFa
   };
 }
 
-/** The code that a shell gives for it. */
+/** The exit code that a shell would report. */
 export function exitCodeOf({ code, signal }: ProcessExit): number {
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
@@ -103,21 +103,21 @@ function describeStartFailure(program: string, { code = '', message }: NodeJS.Er
   return { code: 126, message: `${name} cannot be run: ${message}` };
 }
 
-/** Pieces that came so far, and those that wait to be passed on. */
+/** The number of received pieces, and of those not passed on yet. */
 interface OutputFlow {
   pieces: number;
   undelivered: number;
 }
 
-/** One stream of the command. */
+/** The reader of one output stream. */
 interface OutputReader {
   deliverTo(listener: OutputListener): void;
   readonly closed: Promise<void>;
 }
 
 /**
- * Reads no faster than what was read is passed on, so that a flood stays where it comes from. It listens from the
- * start: what nobody listens to Node throws away when the process ends.
+ * Reads a stream no faster than its pieces are passed on, so that a flood of output slows the command down. It
+ * listens from the start, because Node drops output without a listener when the process ends.
  */
 function readOutput(source: Readable | null, flow: OutputFlow): OutputReader {
   if (source === null) return { deliverTo() {}, closed: Promise.resolve() };
@@ -152,7 +152,7 @@ function readOutput(source: Readable | null, flow: OutputFlow): OutputReader {
     },
     closed: new Promise((resolve) => {
       source.once('close', resolve);
-      source.once('error', () => resolve()); // A broken pipe has nothing more to say.
+      source.once('error', () => resolve()); // A broken pipe has no more output.
     }),
   };
 }

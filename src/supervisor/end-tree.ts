@@ -1,4 +1,4 @@
-/** How a process tree is ended: asked as its program understands it, given time, then killed until nothing is left. */
+/** Ends a process tree: sends the signal that the program expects, waits, and then kills until no process is left. */
 
 import { killRoundsMax, leftoverGraceMs, treePollMs } from '../core/limits.ts';
 import { wait } from '../platform/system-clock.ts';
@@ -7,19 +7,19 @@ import type { ProcessInfo } from './process-table.ts';
 import type { ProcessTree } from './process-tree.ts';
 
 export interface EndTreeOptions {
-  /** What asks the program to end. */
+  /** The signal that asks the program to end. */
   readonly signal: 'SIGINT' | 'SIGTERM';
-  /** How long it may take over it. */
+  /** The time the program has to end. */
   readonly graceMs: number;
-  /** Aborted when it has to be over at once. */
+  /** Aborts to end the wait and kill at once. */
   readonly hurry?: AbortSignal;
 }
 
 export interface EndTreeResult {
-  /** Processes that were there when it began or came meanwhile, and those of them that had to be killed. */
+  /** The number of processes, including new ones, and of those that had to be killed. */
   readonly total: number;
   readonly killed: number;
-  /** What lives all the same, as a process of somebody else would. */
+  /** Processes that could not be ended, such as those of another user. */
   readonly surviving: readonly number[];
 }
 
@@ -40,14 +40,14 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndTreeO
     await wait(clock, treePollMs, hurry);
     alive = scan();
     if (isOrphaned || tree.hasRoot()) continue;
-    // The program has ended and left tools behind, which nobody has asked yet.
+    // The program has ended and left tool processes, which have not got the signal yet.
     isOrphaned = true;
     for (const each of alive) sendSignal(each.pid, 'SIGTERM');
     untilMs = Math.min(untilMs, clock.nowMs() + leftoverGraceMs);
   }
   const killed = new Set<number>();
-  // Whoever is killed may just have started another, and one that is just being started shows no environment: it is
-  // over when two looks find nobody.
+  // A killed process may just have started another one, and a starting process has no environment yet. So the end is
+  // reached when two scans in a row find no process.
   for (let round = 0, calm = 0; calm < 2 && round < killRoundsMax; round++) {
     for (const { pid } of alive) {
       killed.add(pid);
@@ -60,22 +60,22 @@ export async function endTree(tree: ProcessTree, clock: Clock, options: EndTreeO
   return { total: pids.size, killed: killed.size, surviving: alive.map(({ pid }) => pid) };
 }
 
-/** Has a tree stand still, or go on. */
+/** Suspends or resumes a process tree. */
 export function signalTree(tree: ProcessTree, signal: 'SIGSTOP' | 'SIGCONT'): void {
   for (const { pid } of tree.scan()) sendSignal(pid, signal);
 }
 
-/** The command with its group; a launcher alone would not pass the signal on. */
+/** Sends a signal to the command and its process group, because a launcher may not forward it. */
 function signalCommand({ root }: ProcessTree, processes: readonly ProcessInfo[], signal: NodeJS.Signals): void {
   if (root === undefined) for (const { pid } of processes) sendSignal(pid, signal);
   else for (const { pid, group } of processes) if (pid === root.pid || group === root.pid) sendSignal(pid, signal);
-  for (const { pid } of processes) sendSignal(pid, 'SIGCONT'); // One that stands still hears nothing else.
+  for (const { pid } of processes) sendSignal(pid, 'SIGCONT'); // A suspended process does not handle other signals.
 }
 
 function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone, which is what was wanted, or is not ours to end, which the next look shows.
+    // The process is gone, or belongs to another user, which the next scan shows.
   }
 }

@@ -1,20 +1,20 @@
 /**
- * What hooks below a run tell it: which tools they are asked about, so that the run leaves it to them to refuse a call
- * that repeats, and what they halted, so that the run ends its agent for the same reason.
+ * Messages of hooks to the run around them: the tools that hooks cover, so that the run leaves repeated calls to the
+ * hooks, and the halt of a hook, so that the run ends the agent with the same reason.
  */
 
 import { agentRunKeepMs, hookedToolsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Cell, Change, Store } from '../ports/store.ts';
 
-/** Plain JSON. */
+/** The stored messages, as plain JSON. */
 export interface HookMailbox {
-  /** Tools by the names that the agent's stream has for them. */
+  /** Tool names as in the agent's stream. */
   readonly tools: readonly string[];
   readonly halt: HookHalt | null;
 }
 
-/** A halt, and the tool that it was about. */
+/** A halt and its tool. */
 export interface HookHalt {
   readonly stop: Stop;
   readonly name: string;
@@ -26,7 +26,7 @@ export function openHookMailbox(store: Pick<Store, 'cell'>, task: string): Cell<
   return store.cell(keyOf(task), () => emptyMailbox, { keepMs: agentRunKeepMs });
 }
 
-/** Says that hooks are asked about a tool; written only where that is news. */
+/** Reports that hooks cover a tool; writes only if that is new. */
 export async function reportHookedTool(store: Store, task: string, tool: string): Promise<void> {
   await updateMailbox(store, task, (state) => {
     const { tools } = state;
@@ -34,7 +34,7 @@ export async function reportHookedTool(store: Store, task: string, tool: string)
   });
 }
 
-/** Says what was halted; the first word stands. */
+/** Reports a halt; only the first one is kept. */
 export async function reportHookHalt(store: Store, task: string, halt: HookHalt): Promise<void> {
   await updateMailbox(store, task, (state) => (state.halt === null ? { ...state, halt } : undefined));
 }

@@ -1,4 +1,4 @@
-/** Runs whose supervisor was killed: whoever looks next closes their tasks as lost, and opens a card that says so. */
+/** Closes the tasks of runs whose supervisor was killed as lost, and opens a card. */
 
 import type { Card } from '../core/card.ts';
 import { agentRunsMax } from '../core/limits.ts';
@@ -6,12 +6,12 @@ import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
 import { isAlive, type RunRecord, readRuns, transitionRun } from './run-record.ts';
 
-/** The cards of runs that were found lost just now. */
+/** Closes lost runs and returns their cards. */
 export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
   for (const run of await readRuns(store)) {
     if (isAlive(run.owner)) continue;
-    // One that waited for an answer has a card already, which asks the same.
+    // A run that waited for an answer already has a card.
     if (run.state === 'waiting') await transitionRun(store, run.task, 'waiting', { state: 'halted' });
     else if (run.state === 'running') cards.push(...(await closeLostRun(store, run)));
   }
@@ -21,7 +21,7 @@ export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
 async function closeLostRun(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
   const id = `card-lost-${task}`;
   const isFirst = await transitionRun(store, task, 'running', { state: 'lost', card: id });
-  if (!isFirst) return []; // Somebody else saw it, too.
+  if (!isFirst) return []; // Another process has closed the run.
   const card: Card = {
     id,
     kind: 'notice',
@@ -44,7 +44,9 @@ async function closeLostRun(store: Store, { task, session, agent }: RunRecord): 
   return [card];
 }
 
-/** The task of a run and its subagents, as their process showed them last: there is nobody who would take that back. */
+/**
+ * The last published state of a run's task and its subagents; their process is gone, so it does not change any more.
+ */
 async function findPublishedTasks({ shared }: Store, task: string) {
   const stored = (await shared?.read(livePrefix, agentRunsMax)) ?? [];
   return stored.flatMap(({ key, state }) => {

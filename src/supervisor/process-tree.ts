@@ -1,6 +1,6 @@
 /**
- * Everything that a command has started, found in two ways: by descent, and by a mark in the environment, since tools
- * run in sessions of their own and outlive the one who started them. What was seen once is remembered.
+ * Finds all processes that a command has started, by their parents and by a variable in their environment, because
+ * tools may run in their own sessions and outlive their parents. Processes found once stay known.
  */
 
 import { processesMax } from '../core/limits.ts';
@@ -9,20 +9,20 @@ import { findProcess, hasEnvironmentMark, listProcesses, type ProcessInfo } from
 export interface ProcessTree {
   /** The command itself, once it runs. */
   readonly root: ProcessInfo | undefined;
-  /** Says which process the command is. */
+  /** Sets the process of the command. */
   setRoot(pid: number): void;
-  /** The processes of the tree that live now. */
+  /** The running processes of the tree. */
   scan(): readonly ProcessInfo[];
-  /** Whether the command itself lives. */
+  /** Whether the command itself is running. */
   hasRoot(): boolean;
 }
 
-/** The name of a variable that nobody else has: a nested run leaves it in place, so the outer one finds it all. */
+/** A unique variable name for each run; a nested run keeps the outer variable, so the outer run finds all processes. */
 export function makeMarkName(id: string): string {
   return `SWITCHGEAR_MARK_${id.replaceAll(/\W/g, '_')}`;
 }
 
-/** @param ownsSession Whether the command was started as the first of a session of its own. */
+/** @param ownsSession Whether the command was started in its own session. */
 export function processTree(mark: string, ownsSession: boolean): ProcessTree {
   let root: ProcessInfo | undefined;
   const members = new Map<number, string>();
@@ -37,7 +37,7 @@ export function processTree(mark: string, ownsSession: boolean): ProcessTree {
       else siblings.push(each);
       if (isMember(each)) found.set(each.pid, each);
     }
-    // A set grows while it is walked: children of children come in turn.
+    // The map grows during the iteration, so descendants of any depth are found.
     for (const pid of found.keys()) {
       for (const child of children.get(pid) ?? []) if (child.pid !== process.pid) found.set(child.pid, child);
     }
@@ -52,7 +52,7 @@ export function processTree(mark: string, ownsSession: boolean): ProcessTree {
     if (root !== undefined) {
       if (each.pid === root.pid) return each.began === root.began;
       if (ownsSession && each.session === root.pid) return true;
-      if (Number(each.began) < Number(root.began)) return false; // It is older, and cannot have been started by it.
+      if (Number(each.began) < Number(root.began)) return false; // An older process cannot be a descendant.
     }
     return hasEnvironmentMark(each, `${mark}=`);
   }

@@ -1,6 +1,6 @@
 /**
- * A run as the store keeps it: what is needed to go on with it in another process, after the machine was started anew.
- * It holds the command line and never the environment; it goes when the run is over.
+ * The stored record of a run, with which another process can continue it, even after a restart of the machine. It
+ * contains the command line but not the environment, and is deleted when the run ends.
  */
 
 import { hostname } from 'node:os';
@@ -10,10 +10,10 @@ import type { CarriedTask } from '../guard/internal.ts';
 import type { Cell, Store } from '../ports/store.ts';
 import { findProcess, readBootId } from './process-table.ts';
 
-/** Limits that are not those of the run, by the name of the subagent. */
+/** Limits of subagents that differ from those of the run, by name. */
 export type SubagentLimits = Readonly<Record<string, TaskSettings>>;
 
-/** The process that watches over a run. */
+/** The supervisor process of a run. */
 export interface SupervisorProcess {
   readonly machine: string;
   readonly boot: string;
@@ -25,22 +25,22 @@ export interface RunRecord {
   readonly task: string;
   readonly agent: string;
   readonly session: string;
-  /** The command as it was given, with what was said before it, and where. */
+  /** The command as given, with its options and working directory. */
   readonly command: readonly string[];
   readonly options: readonly string[];
   readonly cwd: string;
-  /** The agent's own conversation, once it is known: some agents can go on with it. */
+  /** The id of the agent's conversation, once known; some agents can resume it. */
   readonly conversation?: string;
-  /** `waiting`: it was halted and its process asks what to do. `paused` and `halted`: nobody has it in hand. */
+  /** `waiting`: halted, and its process waits for an answer. `paused` and `halted`: no process runs it. */
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
   readonly owner: SupervisorProcess;
-  /** What the task had used, and its limits. */
+  /** The counters and limits of the task. */
   readonly carried?: CarriedTask;
-  /** Limits of subagents that were halted, raised, by their names. */
+  /** Raised limits of halted subagents, by name. */
   readonly below?: SubagentLimits;
-  /** The card that asks about it. */
+  /** The card of the halt. */
   readonly card?: string;
-  /** The new prompt, where somebody narrowed the work. */
+  /** The new prompt after `narrow`. */
   readonly prompt?: string;
 }
 
@@ -51,13 +51,13 @@ export function describeThisProcess(): SupervisorProcess {
   return { machine: hostname(), boot: readBootId(), pid, began: findProcess(pid)?.began ?? '' };
 }
 
-/** Whether the owner lives. What runs on another machine is believed to: only that one can know. */
+/** Whether the owner is alive. A process on another machine counts as alive, because it cannot be checked here. */
 export function isAlive({ machine, boot, pid, began }: SupervisorProcess): boolean {
   if (machine !== hostname()) return true;
   return boot === readBootId() && findProcess(pid)?.began === began;
 }
 
-/** Every run that the store knows of. */
+/** All stored runs. */
 export async function readRuns({ shared }: Store): Promise<readonly RunRecord[]> {
   const stored = (await shared?.read(prefix, agentRunsMax)) ?? [];
   return stored.flatMap(({ state }) => (state === null ? [] : [state as RunRecord]));
@@ -68,13 +68,13 @@ export function findRun(store: Store, task: string): RunRecord | undefined {
   return runCell(store, task).state ?? undefined;
 }
 
-/** A run as it is written now, for a process that looks once. */
+/** Reads the stored run of a task once. */
 export async function readStoredRun({ shared }: Store, task: string): Promise<RunRecord | undefined> {
   const [row] = (await shared?.read(prefix + task, 1)) ?? [];
   return row?.key === prefix + task ? ((row.state as RunRecord | null) ?? undefined) : undefined;
 }
 
-/** Writes a run. One that is too long for a cell is kept without its command, and says so when it should go on. */
+/** Writes a run. If it is too long for a cell, it is stored without its command and cannot be continued. */
 export function writeRun(store: Store, record: RunRecord): void {
   const cell = runCell(store, record.task);
   const write = (state: RunRecord) =>
@@ -83,7 +83,7 @@ export function writeRun(store: Store, record: RunRecord): void {
   if (result?.status === 'rejected' && result.by === 'full') write({ ...record, command: [], options: [] });
 }
 
-/** Changes a run if it is still as `from` says; false where somebody was faster. */
+/** Changes the state of a run if it is still `from`; returns false otherwise. */
 export async function transitionRun(
   store: Store,
   task: string,

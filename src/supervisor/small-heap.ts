@@ -1,8 +1,11 @@
-/** Keeps the memory of a supervisor small: what a flood of lines leaves behind is garbage at once. */
+/** Keeps the heap of a supervisor small: processed lines are garbage at once. */
 
-/** What lives in it is some megabytes; left alone, Node lets ten times as much lie before it looks. */
+/**
+ * Limits the young generation of the heap. The live data is a few megabytes; by default Node collects only after ten
+ * times as much garbage.
+ */
 export function keepHeapSmall(): void {
-  // Loaded here: the agent runs by now.
+  // Loaded here, after the agent has started.
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=30');

@@ -1,21 +1,21 @@
-/** What the process of a watchdog does: waits for the end of its input, and ends what it was told to watch. */
+/** The watchdog process: waits for the end of its input and then ends the process tree. */
 
 import { watchdogGraceMs } from '../core/limits.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { endTree } from './end-tree.ts';
 import { processTree } from './process-tree.ts';
 
-/** What a watchdog is told when it starts. */
+/** The options of a watchdog. */
 export interface WatchdogOptions {
   readonly mark: string;
   readonly ownsSession: boolean;
   readonly signal: 'SIGINT' | 'SIGTERM';
 }
 
-/** The word that sends it away. */
+/** The message that tells the watchdog to exit. */
 export const dismissed = 'dismissed';
 
-/** This file, for the process that is to run it. */
+/** The path of this file, to start it as a process. */
 export const watchdogFile = import.meta.url;
 
 export function runWatchdog(optionsJson: string): void {

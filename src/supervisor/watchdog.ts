@@ -1,28 +1,29 @@
 /**
- * A small process that outlives the supervisor: it holds the end of a pipe, and when that breaks without a word, the
- * supervisor was killed, and nobody watches the agent any more. Then the agent is ended.
+ * Starts a small process that outlives the supervisor and reads from a pipe. If the pipe closes without a message,
+ * the supervisor was killed, and the watchdog ends the agent.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dismissed, runWatchdog, type WatchdogOptions, watchdogFile } from './watchdog-process.ts';
 
 export interface Watchdog {
-  /** Says which process the command is. */
+  /** Sets the process of the command. */
   setRoot(pid: number): void;
-  /** Sends it away: everything ended as it should. */
+  /** Tells the watchdog to exit after a normal end. */
   dismiss(): void;
 }
 
-/** Starts the watchdog, before there is something to watch. */
+/** Starts the watchdog, before the command starts. */
 export function startWatchdog(options: WatchdogOptions): Watchdog {
   const script = `import(${JSON.stringify(watchdogFile)}).then((file) => file.${runWatchdog.name}(process.argv[1]))`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(options)], {
-    // A session of its own: what ends a terminal does not end it. No mark, so that it does not end itself.
+    // In its own session, so that the end of the terminal does not end it; without the mark, so that it does not end
+    // itself.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { PATH: process.env.PATH },
   });
-  child.on('error', () => undefined); // A machine that starts no process starts no agent either, and says so.
+  child.on('error', () => undefined); // If no process can be started, starting the agent fails as well and is reported.
   child.stdin!.on('error', () => undefined);
   child.unref();
   unrefPipe(child);
@@ -32,7 +33,7 @@ export function startWatchdog(options: WatchdogOptions): Watchdog {
   };
 }
 
-/** An open pipe to the watchdog must not keep a supervisor alive that has nothing else to do. */
+/** Keeps the pipe to the watchdog from keeping the supervisor alive. */
 function unrefPipe({ stdin }: ChildProcess): void {
   (stdin as { unref?: () => void } | null)?.unref?.();
 }

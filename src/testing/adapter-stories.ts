@@ -40,7 +40,7 @@ const payment = callTurn('pay', { amount: 750 });
 /** All stories of the suite. */
 export const adapterStories: readonly AdapterStory[] = [
   {
-    title: 'nothing changes when nothing is wrong: the same messages, errors and steps as without us',
+    title: 'a run without refusals has the same messages, errors and steps as an unprotected run',
     async run({ gear, play, reached }) {
       const turns = [
         { ...callTurn('read', { page: 1 }), text: 'I look.' },
@@ -60,8 +60,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title:
-      'one failing call proposed for ever runs 5 times, is told twice when to try again, and ends within 9 model calls',
+    title: 'an endlessly repeated failing call runs 5 times, is refused twice, and ends the run within 9 model calls',
     needs: ['closes'],
     async run({ gear, play, reached }) {
       const { toolResults, modelCalls, answer, halt } = await play(gear(), [callTurn('broken')]);
@@ -75,7 +74,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'an open circuit is told to the model, and the loop goes on',
+    title: 'the model reads the refusal of an open breaker, and the loop continues',
     async run({ gear, play, reached }) {
       const { toolResults, answer, halt } = await play(gear(), [
         ...pageTurns(6, 'broken'),
@@ -102,19 +101,19 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'money that is spent buys no further model call, and the run still ends with an answer',
+    title: 'a run over its budget makes no further model call and still ends with an answer',
     needs: ['meters'],
     async run({ gear, play, reached }) {
       const dear = pageTurns(stepsMax).map((turn) => ({ ...turn, tokens: 1_000_000 }));
       const { answer, halt, modelCalls } = await play(gear({ task: { max_spend_cents: 10 } }), dear);
       assert.equal(modelCalls, 1);
-      assert.ok((reached.read ?? 0) <= 1, 'only what a stream began before its cost was known may run');
+      assert.ok((reached.read ?? 0) <= 1, 'only a call that a stream started before its cost was known may run');
       assert.equal(halt, 'token_spend_limit');
       assert.notEqual(answer, '');
     },
   },
   {
-    title: 'a call that brings the same again and again ends the run',
+    title: 'a repeated call with the same result ends the run',
     needs: ['closes'],
     async run({ gear, play, reached }) {
       const { halt, answer } = await play(gear(), [callTurn('read', { page: 1 })]);
@@ -124,7 +123,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'an agent that keeps asking for what it is refused is ended',
+    title: 'an agent that keeps repeating a refused call is ended',
     needs: ['closes'],
     async run({ gear, play, reached }) {
       const approver = { name: 'ann', ask: async () => ({ approved: false, by: 'ann' }) };
@@ -136,7 +135,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'the same error under ever other arguments is ended, too',
+    title: 'the same error from calls with different arguments ends the run',
     needs: ['closes'],
     async run({ gear, play, reached }) {
       const { halt, modelCalls, answer } = await play(gear(), pageTurns(stepsMax, 'broken'));
@@ -147,7 +146,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'an agent that sends out ever more workers is ended at the limit of calls',
+    title: 'an agent that keeps delegating is ended at the limit of calls',
     needs: ['closes', 'delegates'],
     async run({ gear, play, reached }) {
       const turns = Array.from({ length: stepsMax }, (_, turn) => ({
@@ -160,7 +159,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a person asked in the host’s own way says yes, and the call runs once',
+    title: 'a call that is approved through the host runs once',
     needs: ['asks'],
     async run({ gear, play, reached }) {
       const { approvalsAsked, toolResults, answer, halt } = await play(gear(confirmed), [payment, done], {
@@ -174,7 +173,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a person asked in the host’s own way says no, and the call does not run',
+    title: 'a call that is declined through the host does not run',
     needs: ['asks'],
     async run({ gear, play, reached }) {
       const { approvalsAsked, answer, halt } = await play(gear(confirmed), [payment, done], { answers: 'decline' });
@@ -185,7 +184,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'an approver of the gear is asked within the run, and nobody else',
+    title: 'if the gear has an approver, it is asked during the run and the host is not',
     async run({ gear, play, reached }) {
       let questions = 0;
       const approver = { name: 'ann', ask: async () => ({ approved: ++questions > 0, by: 'ann' }) };
@@ -196,7 +195,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a throttled call waits for its time and runs then',
+    title: 'a throttled call waits until its time and then runs',
     async run({ gear, play, reached, clock }) {
       const rules = [{ target: 'tool:read', condition: 'frequency>1/1m', action: 'throttle' }];
       const policy = { rules, rule_settings: { throttle: 'delay', max_delay_secs: 120 } } as const;
@@ -214,16 +213,16 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'calls of one turn cannot pass a limit together',
+    title: 'parallel calls of one turn cannot exceed a limit together',
     needs: ['closes'],
     async run({ gear, play, reached }) {
       const { halt } = await play(gear({ task: { max_tool_calls: 3 } }), [parallelCalls(5, 'slow'), done]);
-      assert.ok((reached.slow ?? 0) <= 3, 'those that were out may be cut short by the halt');
+      assert.ok((reached.slow ?? 0) <= 3, 'the halt may abort calls that were running');
       assert.equal(halt, 'tool_call_limit');
     },
   },
   {
-    title: 'of parallel calls on a circuit that may be tried again one goes through',
+    title: 'a half-open breaker admits one of several parallel calls',
     async run({ gear, play, reached, clock }) {
       const tools: Record<string, HostTool> = { sleep: () => `slept ${clock.advance(61_000) ?? ''}` };
       const turns = [...pageTurns(5, 'broken'), callTurn('sleep'), parallelCalls(3, 'broken'), done];
@@ -232,7 +231,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a cancelled call is no failure of its tool',
+    title: 'a cancelled call does not count as a failure of its tool',
     needs: ['cancels'],
     async run({ gear, play }) {
       const guarded = gear();
@@ -249,7 +248,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a worker that fails twice is not sent out again, and the failure is booked on it',
+    title: 'a third delegation to a worker that failed twice is refused',
     needs: ['delegates'],
     async run({ gear, play, reached }) {
       const guarded = gear();
@@ -261,7 +260,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'a worker’s failure is booked on the one that failed, and not again above it',
+    title: 'the failure of a nested worker counts once, for that worker only',
     needs: ['delegates', 'nests'],
     async run({ gear, play }) {
       const guarded = gear();
@@ -274,7 +273,7 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
-    title: 'runs beside each other do not share their counts',
+    title: 'parallel runs do not share their counts',
     needs: ['closes'],
     async run({ gear, play }) {
       const guarded = gear({ task: { max_tool_calls: 3 } });
@@ -291,7 +290,7 @@ export const adapterStories: readonly AdapterStory[] = [
   },
 ];
 
-/** Lets promises go on until something holds: frameworks take many ticks for a step. */
+/** Waits until a condition holds: a step of a framework takes many ticks. */
 async function settleUntil(isDone: () => boolean): Promise<void> {
   for (let tick = 0; tick < 10_000 && !isDone(); tick++) await promisesSettled();
 }

@@ -105,7 +105,7 @@ function observeStep(
   step: Exclude<ScriptStep, { tool: string } | { waitsMs: number }>,
   task: Task | undefined,
 ): Refusal | undefined {
-  if (task === undefined) throw new TypeError('a step that tells something needs a task on the stage');
+  if (task === undefined) throw new TypeError('a step with a text or usage needs a task on the stage');
   if ('says' in step) return task.observe({ type: 'assistant', text: step.says });
   if ('hears' in step) return task.observe({ type: 'user', text: step.hears });
   return task.observe({ type: 'usage', ...step.usage });

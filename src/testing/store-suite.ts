@@ -32,7 +32,7 @@ export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | '
   storeStories(test, name, makeStore, kind);
 }
 
-/** The same by another `test`, such as one that skips where the store's server is missing. */
+/** Like `storeSuite`, with another `test` function, such as one that skips if the store's server is missing. */
 export function storeStories(test: Register, name: string, makeStore: MakeStore, kind: 'alone' | 'shared'): void {
   const nextPlace = () => `place-${++places}`;
 

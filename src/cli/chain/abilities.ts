@@ -15,7 +15,7 @@ import type { Terminal } from '../command.ts';
 /** File names under which agent hosts keep the MCP servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
-/** The servers of the file that was given, else of the folder; they start in the folder of their file. */
+/** The servers of the given file, or else of the file in the folder; they start in the folder of their file. */
 export function collectAbilitySources(
   mcpOption: string | undefined,
   folder: string,

@@ -1,4 +1,4 @@
-/** `switchgear chain lint` and `chain graph`: chain files, looked at without running anything. */
+/** The commands `switchgear chain lint` and `chain graph`: check and draw chain files without running them. */
 
 import { resolve } from 'node:path';
 import { renderGraph } from '../../chains/file/graph.ts';
@@ -11,7 +11,7 @@ import { loadEffectivePolicy } from '../policy-option.ts';
 
 const filesMax = 1_000;
 
-/** Exits with 2 where a file cannot be used; what only looks wrong is told, and is no error. */
+/** Exits with 2 if a file has errors; warnings are printed and do not change the exit code. */
 export function lintChains(args: readonly string[], terminal: Terminal): number {
   const { positionals: files, switches, values } = readArgs(args, ['--json'], filesMax, ['--policy']);
   if (files.length === 0) throw usageError('chain lint: missing argument FILE');

@@ -1,4 +1,4 @@
-/** A run as it happens: one line for each thing that happens to a step. */
+/** Prints a running chain: one line for each event of a step. */
 
 import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from '../../operator/format.ts';
@@ -7,13 +7,13 @@ import { createPaint, formatTable } from '../terminal-table.ts';
 import { formatDuration } from './report.ts';
 
 export interface LiveOutputOptions {
-  /** Shows what every rule saw before each step. */
+  /** Whether to print the result of every rule before each step. */
   readonly explain: boolean;
-  /** Options that the commands it names need, too. */
+  /** The store option of the printed commands. */
   readonly storeOption: string;
 }
 
-/** Prints what happens in a run. */
+/** Creates a listener that prints the events of a run. */
 export function createLiveOutput(
   terminal: Terminal,
   { explain, storeOption }: LiveOutputOptions,

@@ -1,11 +1,11 @@
-/** Runs of chains in words: how each ended, what to do next, and with which exit code. */
+/** Describes chain runs: how each ended, the next command, and the exit code. */
 
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
 import { formatTimeSpan, type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { formatTable } from '../terminal-table.ts';
 
-/** Exit codes of `chain run` and `chain resume`; 2 is a command or a file that is wrong. */
+/** Exit codes of `chain run` and `chain resume`; 2 is wrong usage or an invalid file. */
 const exitCodesByStatus: Readonly<Record<RunState['status'], number>> = {
   done: 0,
   running: 1,
@@ -37,9 +37,9 @@ const styles: Readonly<Record<RunState['status'] | StepState['status'], Style>> 
 /** Options that the printed follow-up commands need. */
 export interface CommandHints {
   readonly clock: Clock;
-  /** Options that commands about this run need, too. */
+  /** The store option of commands about this run. */
   readonly storeOption: string;
-  /** Those that going on with it needs. */
+  /** The options of `chain resume` for this run. */
   readonly resumeOptions: string;
 }
 
@@ -48,7 +48,7 @@ export function makeStatusCell(status: RunState['status'] | StepState['status'])
   return { text: status === 'in-doubt' ? 'in doubt' : status, style: styles[status] };
 }
 
-/** How a run stands, in a sentence, and the next command to type. */
+/** Describes the state of a run in a sentence, with the next command. */
 export function describeRunEnd(run: RunState, { clock, storeOption, resumeOptions }: CommandHints): string {
   const command = (words: string, rest = storeOption) => `switchgear ${words}${rest}`;
   const resume = command(`chain resume ${run.id}`, storeOption + resumeOptions);
@@ -77,7 +77,7 @@ export function describeRunEnd(run: RunState, { clock, storeOption, resumeOption
   }
 }
 
-/** When a throttled run may go on; the store's time is put into that of the wall. */
+/** The wall time at which a throttled run may continue. */
 function describeRetryTime({ end }: RunState, clock: Clock): string {
   if (end?.retryAtMs === undefined) return 'Try again later';
   const leftMs = Math.max(0, end.retryAtMs - clock.nowMs());
@@ -89,13 +89,13 @@ export function formatTime(wallMs: number): string {
   return new Date(wallMs).toLocaleString('sv-SE');
 }
 
-/** A duration as precise as somebody wants to know it. */
+/** Formats a duration with a suitable precision. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : formatTimeSpan(ms);
 }
 
-/** A run as a page: what it was given, its steps, and how it stands. */
+/** Formats a run as a page: its parameters, its steps, and its state. */
 export function formatRun(
   run: RunState,
   outputs: Readonly<Record<string, unknown>> | undefined,

@@ -1,4 +1,4 @@
-/** `switchgear chain run` and `chain resume`: a run at the terminal, told as it happens. */
+/** The commands `switchgear chain run` and `chain resume`: run a chain and print its progress. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -82,7 +82,7 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   });
 }
 
-/** The folder of the chain of a run: it names the MCP servers, and its commands run there. */
+/** The folder of a run's chain file, which has the file of MCP servers and in which commands run. */
 function findChainFolder(origin: string | undefined, { cwd, err }: Terminal): string {
   if (origin === undefined) return cwd;
   const folder = dirname(origin);
@@ -100,7 +100,7 @@ function findSources(
   return collectAbilitySources(values.get('--mcp'), folder, settings.abilities, switches.has('--verbose'), terminal);
 }
 
-/** Sets up what a run needs, has it run, and tells how it ended. */
+/** Prepares a run, runs it, and reports its end. */
 async function runInStore(
   parsedArgs: ParsedArgs,
   terminal: Terminal,
@@ -147,7 +147,7 @@ function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop
       ask: (card, signal) =>
         terminalApprover.ask(card, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
-          err(''); // The question stands there without an answer.
+          err(''); // Ends the line of the unanswered question.
           stop.abort(new Error('the person who was asked has left'));
           throw error;
         }),
@@ -156,7 +156,7 @@ function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop
   );
 }
 
-/** Ctrl-C and its like cancel the run, and everything it started ends; a second one does not wait for that. */
+/** Ctrl-C and other signals cancel the run and end its processes; a second signal exits at once. */
 function cancelOnSignals(stop: AbortController, { err }: Terminal): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const cancel = (signal: NodeJS.Signals) => {
@@ -170,7 +170,7 @@ function cancelOnSignals(stop: AbortController, { err }: Terminal): () => void {
   };
 }
 
-/** Tells what was asked wrongly with the exit code for that; other errors are not ours to tell. */
+/** Reports usage errors with their exit code; other errors pass through. */
 async function reportUsageErrors(terminal: Terminal, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -181,7 +181,7 @@ async function reportUsageErrors(terminal: Terminal, work: () => Promise<number>
   }
 }
 
-/** Takes `--param name=value` out of the arguments; it may be said more than once. */
+/** Extracts all `--param name=value` options from the arguments. */
 function extractParams(args: readonly string[]) {
   const params: Record<string, string> = Object.create(null) as Record<string, string>;
   const rest: string[] = [];
@@ -200,7 +200,7 @@ function extractParams(args: readonly string[]) {
   return { params, rest };
 }
 
-/** The text of the model that made the plan; its rules may only tighten. */
+/** Reads the plan of a model, whose rules can only make the policy stricter. */
 function readPlan({ values }: ParsedArgs, { cwd }: Terminal): string | undefined {
   const file = values.get('--plan');
   if (file === undefined) return undefined;

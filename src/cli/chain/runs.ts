@@ -1,4 +1,4 @@
-/** `switchgear chain list`, `show`, `cancel` and `resolve`: the runs on a store. */
+/** The commands `switchgear chain list`, `show`, `cancel` and `resolve` for the runs of a store. */
 
 import { userName } from '../../approvers/user-name.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
@@ -12,7 +12,7 @@ import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatusCell } from './report.ts';
 
-/** How a run on this store is reached again: with what was said, which a shell must take as one word. */
+/** The options of later commands about a run on this store, quoted for a shell. */
 export function makeCommandHints({ values }: ParsedArgs, clock: Clock): CommandHints {
   const option = (name: string, value: string | undefined) =>
     value === undefined ? '' : ` ${name} ${quoteForShell(value)}`;
@@ -28,7 +28,7 @@ function quoteForShell(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The id of a run that was named by its beginning. */
+/** Finds the full id of a run by its prefix. */
 export async function resolveRunId(chains: Chains, id: string): Promise<string> {
   const ids = (await chains.list()).map((run) => run.id);
   if (ids.includes(id)) return id;
@@ -38,7 +38,7 @@ export async function resolveRunId(chains: Chains, id: string): Promise<string> 
   throw new SwitchgearError('unknown_run', `${why} ${JSON.stringify(id)}; switchgear chain list --all names them`);
 }
 
-/** The runs of a store, for whoever looks at them: nothing can be done there by anybody's abilities. */
+/** The runs of a store without abilities, for reading only. */
 export function createReadOnlyChains(store: CrossProcessStore): Chains {
   return createChains({ store, abilities: [], log: 'silent', env: {} });
 }

@@ -1,4 +1,4 @@
-/** `switchgear doctor`: whether the hooks of an agent CLI are there, can decide, and really refuse a call. */
+/** The command `switchgear doctor`: checks that the hooks of an agent CLI are installed, decide, and block a call. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `switchgear init HOST`: writes our hooks into the settings of an agent CLI, and takes them out again. */
+/** The command `switchgear init HOST`: adds hooks to the settings of an agent CLI, and removes them with `--undo`. */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -52,7 +52,8 @@ export const command: Command = {
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
       throw usageError('init: expected --user or --project, got both');
     const settingsFile = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
-    const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile; // A link stays a link.
+    // Keep a symbolic link and change its target.
+    const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile;
     const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
     const after = withPathInErrors(path, () =>
       parsedArgs.switches.has('--undo')
@@ -76,7 +77,7 @@ export const command: Command = {
   },
 };
 
-/** What is told where the hooks ask a server: that it has to be there, in one sentence. */
+/** The advice to print after `init`, such as the need for a running server with `--http`. */
 function adviceFor(host: HostName, { values }: ParsedArgs): readonly string[] {
   const url = values.get('--http');
   if (url === undefined) return advice[host];
@@ -117,7 +118,7 @@ function addHooks(before: string | undefined, host: HostName, parsedArgs: Parsed
   return insertHookHandlers(before ?? '', host, makeHookPlan(host, parsedArgs, terminal));
 }
 
-/** What was there before, byte for byte, where nobody changed anything since; else the rest of what is there now. */
+/** Restores the settings from before `init` if they were not changed since; otherwise removes only the hooks. */
 function removeHooks(
   path: string,
   current: string | undefined,
@@ -151,7 +152,7 @@ function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal
   return { run: { command: program, more: more.join('') }, timeoutSecs };
 }
 
-/** Settings that others read, too, cannot name a folder of this machine. */
+/** Finds the command on the PATH: project settings are shared and must not contain a path of this machine. */
 function findProgramOnPath({ env, err }: Terminal): string {
   const folders = (env.PATH ?? '').split(delimiter);
   if (!folders.some((folder) => existsSync(join(folder, 'switchgear')))) {

@@ -1,4 +1,4 @@
-/** Rules wherever they are written: lines, a text with a `<nyaya>` block, a policy file or a chain file. */
+/** Reads rules from lines, a text with a `<nyaya>` block, a policy file or a chain file. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
@@ -20,7 +20,7 @@ import type { Terminal } from '../command.ts';
 /** The rules of a file. */
 export interface RuleFile {
   readonly kind: 'lines' | 'nyaya block' | 'policy' | 'chain';
-  /** How many rules there are; those of a chain need its parameters. */
+  /** The number of rules; rules of a chain need its parameters before they can be evaluated. */
   readonly count: number;
   readonly rules: (params: Readonly<Record<string, unknown>>) => readonly Rule[];
   readonly settings: RuleSettings;
@@ -30,12 +30,12 @@ export interface RuleFile {
   readonly warnings: readonly string[];
 }
 
-/** The chain that rules are for which name none. */
+/** The chain id of rules without one. */
 export const planId = 'plan';
 
 const { ruleSettings: defaults } = checkPolicy({}).settings;
 
-/** Reads a file of rules; what is wrong with them is collected, a file that cannot be read throws. */
+/** Reads a file of rules and collects its errors; throws if the file cannot be read. */
 export function readRuleFile(name: string, { cwd }: Terminal): RuleFile {
   const text = readBoundedFile(resolve(cwd, name), name);
   const extension = extname(name).toLowerCase();
@@ -68,14 +68,14 @@ function readPolicyRules(text: string, name: string): RuleFile {
   }
 }
 
-/** Rules of a model, as they would be taken for a chain of its own. */
+/** Reads the rules of a model, as for a chain of its own. */
 function readBlockRules(text: string, name: string): RuleFile {
   const { rules, errors } = parseNyaya(text, `chain:${planId}`);
   const problems = errors.map((error) => `${name}: ${error}`);
   return makeRuleFile('nyaya block', rules, problems, findDuplicates(rules, name));
 }
 
-/** One rule a line; `#` begins a remark. */
+/** Reads one rule per line; `#` starts a comment. */
 function readRuleLines(text: string, name: string): RuleFile {
   const rules: Rule[] = [];
   const problems: string[] = [];

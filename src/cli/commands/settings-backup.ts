@@ -1,4 +1,6 @@
-/** The settings file of another program: shown before it is changed, replaced in one go, kept as it was. */
+/**
+ * Changes the settings file of another program: prints the difference, replaces the file atomically, keeps a backup.
+ */
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -6,7 +8,7 @@ import { dirname, join } from 'node:path';
 import type { Terminal } from '../command.ts';
 import { stateFolder } from '../store-option.ts';
 
-/** The lines that go and those that come; what is the same at both ends is left out. */
+/** Prints the removed and added lines, without the common beginning and end. */
 export function printDiff(path: string, before: string, after: string, { out }: Terminal): void {
   const previous = before === '' ? [] : before.replace(/\n$/, '').split('\n');
   const current = after === '' ? [] : after.replace(/\n$/, '').split('\n');
@@ -38,11 +40,11 @@ export function readBackup(path: string, terminal: Terminal): SettingsBackup | u
   try {
     return JSON.parse(readFileSync(backupPath(path, terminal), 'utf8')) as SettingsBackup;
   } catch {
-    return undefined; // Then only our hooks are taken out.
+    return undefined; // Without a backup only the hooks are removed.
   }
 }
 
-/** Remembers what a file was, or forgets it. A second init knows what was there before the first. */
+/** Saves or deletes the backup of a file. After a second `init` the backup is still the content before the first. */
 export function saveBackup(path: string, backup: SettingsBackup | undefined, terminal: Terminal): void {
   const backupFile = backupPath(path, terminal);
   if (backup === undefined) {
@@ -55,7 +57,7 @@ export function saveBackup(path: string, backup: SettingsBackup | undefined, ter
   writeFileSync(backupFile, JSON.stringify({ ...backup, before }), { mode: 0o600 });
 }
 
-/** Replaces a file in one go, or takes it away where nothing is left of it. */
+/** Replaces a file atomically, or deletes it if the text is undefined. */
 export function writeSettings(path: string, text: string | undefined): void {
   if (text === undefined) {
     rmSync(path, { force: true });

@@ -43,7 +43,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       await reportHookedTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
-    // Below a run the run counts what was used.
+    // Under a run, the run counts usage.
     const transcript = isWatched ? undefined : host.transcript(payload);
     const priceCache = transcript && createPriceCache();
     const gear = assembleSwitchgear(
@@ -55,28 +55,28 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         ...(policy && { policy }),
         ...(isWatched && joined?.observes && { mode: 'observe' }),
         env: {},
-        // The run feeds breakers of its own with the same calls: they must not count twice.
+        // The run has its own breakers for the same calls, so a common breaker would count each call twice.
         project: isWatched ? `${project}#hooks` : project,
         log: 'silent',
       },
       {
         ...(policy && { policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine }),
         settings: (settings) => setJournalLevel(settings, policy, isWatched),
-        // Its tasks outlive this process: nobody must take them for lost.
+        // The tasks outlive this process and must not be closed as lost.
         publishTasks: false,
-        // Budgets that many tasks share count each call once: the run sees all of them.
+        // The run counts all calls on shared budgets, so hooks must not count them again.
         spendsJointBudgets: !isWatched,
       },
     );
     const runtime = runtimeOf(gear);
     const { name: agent, reportsTurns } = host;
     const isAttended = host.isAttended(payload, env);
-    // A run that is tried again is another task, and begins anew.
+    // A retried run is another task with a new state.
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
     const hostInfo = { agent, session, reportsTurns, isAttended, joined };
     const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
-    // A call is not refused because its cost could not be read.
+    // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
     const begin = spending && ((session: LockedSession) => accountUsage(context, session, spending).catch(swallow));
     const context: HookContext = {
@@ -92,13 +92,13 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await reportHookHalt(store, joined.task, redactState(runtime, decision.halt));
     }
-    // Nobody waits for the end of a session: there the store has a moment to look after its journal.
+    // No one waits for the end of a session, so the store gets time to clean up its journal.
     if (event.type === 'session-ended') await wait(systemClock, storePollMs * 1.1);
     return decision;
   };
   for (;;) {
     try {
-      // A hook has no time to read the whole file.
+      // A hook has no time to check the whole file.
       return await withStore(findStoreAddress(parsedArgs, terminal), work, {
         verify: false,
         isBrief: terminal.isBrief === true,
@@ -111,13 +111,13 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   }
 }
 
-/** The book of rates takes longer to load than a hook has: it is asked once for each model. */
+/** Loads the price book, which is slow; hooks load it once for each model and cache the price. */
 async function openPrices(): Promise<Prices> {
   const { priceBook } = await import('../../prices/index.ts');
   return priceBook();
 }
 
-/** The store of a hook below a run: that a task is halted is told by the run, with a card of its own. */
+/** The store of a hook under a run, without entries of halts: the run reports a halt, with its own card. */
 function suppressHalts(store: CrossProcessStore): CrossProcessStore {
   const append: CrossProcessStore['append'] = (body, place, atMs) => {
     const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
@@ -127,14 +127,19 @@ function suppressHalts(store: CrossProcessStore): CrossProcessStore {
   return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as CrossProcessStore;
 }
 
-/** What a run around it counts is written down by the run; without one everything that replay needs is kept. */
+/**
+ * Sets the journal level: under a run, the run writes traces; without a run, hooks write everything that a replay
+ * needs.
+ */
 function setJournalLevel(settings: Settings, policy: CheckedPolicy | undefined, isJoined: boolean): Settings {
   const isExplicit = (policy?.provenance.get('journal.level')?.source ?? 'default') !== 'default';
   if (isExplicit && !isJoined) return settings;
   return { ...settings, journal: { ...settings.journal, level: isJoined ? 'refusals' : 'all' } };
 }
 
-/** The `switchgear run` above this hook. A run that has ended, or has no record in this store, watches nothing. */
+/**
+ * Finds the `switchgear run` around this hook. A run that has ended, or has no record in this store, does not count.
+ */
 async function findJoinedRun(
   store: CrossProcessStore,
   { SWITCHGEAR_TASK: task }: Terminal['env'],
@@ -152,7 +157,7 @@ async function findJoinedRun(
   };
 }
 
-/** The policy in force; undefined where nobody wrote one, so that its parsers need not be loaded. */
+/** Loads the policy; undefined if there is none, so that the parsers are not loaded. */
 async function loadHookPolicy(
   policyOption: string | undefined,
   terminal: Terminal,

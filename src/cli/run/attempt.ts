@@ -64,7 +64,7 @@ export async function runAttempt(
     if (entry.task !== accounting.task.id) return;
     if (entry.type === 'task-stopped') {
       signalTree(tree, 'SIGSTOP');
-      accounting.pause(); // Its subagents stand still with it.
+      accounting.pause(); // The subagents are suspended with the agent.
     } else if (entry.type === 'task-resumed') {
       signalTree(tree, 'SIGCONT');
       accounting.resume();
@@ -82,7 +82,7 @@ export async function runAttempt(
     // Reads the last reports of hooks and orders before the result is final.
     accounting.poll();
     sweep(runtimeOf(context.gear));
-    const ended = await ending; // The last line that it printed may have been one too many.
+    const ended = await ending; // The last printed line may have caused a halt.
     if (ended !== undefined) {
       launched.restoreTerminal();
       const { halt } = accounting;
@@ -97,7 +97,7 @@ export async function runAttempt(
   }
 }
 
-/** Processes that stay when the agent has ended; those that are about to end, too, are given a moment. */
+/** Counts processes that remain after the agent has ended, after a short wait for those that are ending. */
 async function countLeftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
   if (tree.scan().length === 0) return 0;
   await wait(clock, leftBehindMs);

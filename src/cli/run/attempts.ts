@@ -1,4 +1,4 @@
-/** A run from its first attempt to its last: after a halt somebody may have it go on, at most a few times. */
+/** Runs all attempts of a run: after a halt a person may continue it, a bounded number of times. */
 
 import { readerFor } from '../../agents/index.ts';
 import { userName } from '../../approvers/user-name.ts';
@@ -15,7 +15,7 @@ import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
 import { formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
 import { endOnError, type LaunchedRun, launch } from './launch.ts';
 
-/** Exit codes of `switchgear run` that are its own; else it ends with the code of the agent. */
+/** Exit codes of `switchgear run` itself; otherwise it exits with the agent's code. */
 const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
 
 /** The command to start, and the task that it runs as. */
@@ -30,7 +30,7 @@ const continuePrompt = 'Go on where you stopped.';
 
 type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly how: 'halted' }> };
 
-/** Runs it, and gives the exit code. `fresh` is how a task begins that has no past. */
+/** Runs the attempts and returns the exit code. `fresh` starts a task without earlier counters. */
 export async function runAttempts(
   context: RunCommandContext,
   first: RunStart,
@@ -115,7 +115,7 @@ async function handleHalt(
   answerCardFromTerminal(context, card, answer);
   const start = planNextStart(answer, record, gear.retryOptions(task), freshTask);
   if (start !== undefined) {
-    deleteRun(store, task); // The next attempt has a record of its own.
+    deleteRun(store, task); // The next attempt has its own record.
     return start;
   }
   if (answer.followUp.action === 'pause') {
@@ -152,12 +152,12 @@ export function planNextStart(
   return command && { command, task: freshTask };
 }
 
-/** The command that goes on with the agent's own conversation, where it can. */
+/** The command that resumes the agent's conversation, if the agent can. */
 function makeResumeCommand({ command, conversation }: RunRecord): readonly string[] | undefined {
   return conversation === undefined ? undefined : readerFor(command).resume(conversation, continuePrompt);
 }
 
-/** The command with another prompt: in the place of the one it had, or else as the next word in its conversation. */
+/** The command with another prompt: in place of the original one, or as the next prompt of its conversation. */
 function makeNarrowedCommand({ command, conversation }: RunRecord, prompt: string): readonly string[] | undefined {
   const agent = readerFor(command);
   const at = agent.prompt === undefined ? -1 : command.lastIndexOf(agent.prompt);

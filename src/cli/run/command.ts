@@ -68,7 +68,7 @@ function hasPolicyFile({ policy }: RunCommandOptions, { cwd }: Terminal): boolea
   try {
     return readdirSync(cwd).some((name) => /^switchgear\.(toml|ya?ml|json)$/.test(name));
   } catch {
-    return true; // Whoever reads it says what is wrong.
+    return true; // The loader of the policy reports the error.
   }
 }
 

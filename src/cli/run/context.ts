@@ -13,10 +13,10 @@ export interface RunCommandContext {
   readonly gear: Switchgear;
   readonly store: Store;
   readonly screen: Screen;
-  /** Time as it passes here, for waiting; what is judged goes by the store's. */
+  /** The clock for waiting; decisions use the store's clock. */
   readonly clock: Clock;
-  /** Prints a line of our own event stream; does nothing where it was not asked for. */
+  /** Prints an event of Switchgear with `--json`; otherwise does nothing. */
   emit(kind: 'run' | 'event' | 'entry' | 'card', body: object): void;
-  /** Says which task the status line is about; none while nothing runs. */
+  /** Sets the task of the status line; undefined while no attempt runs. */
   setStatusTask(task: Task | undefined): void;
 }

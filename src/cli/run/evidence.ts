@@ -8,7 +8,7 @@ import { formatSingleLine } from './screen.ts';
 
 export interface CallEvidence {
   feed(event: AgentEvent): void;
-  /** Sentences about the calls; none where there were none. */
+  /** Sentences about the calls; empty if there were none. */
   describe(): readonly string[];
 }
 
@@ -18,7 +18,7 @@ export function createCallEvidence(): CallEvidence {
   let lastCall: string | undefined;
   return {
     feed(event) {
-      // A call is told by the stream and by a file.
+      // The stream and the session file both report a call.
       if (event.type !== 'tool_use' || seenIds.get(event.id) === true) return;
       seenIds.set(event.id, true);
       lastCall = `${event.name} ${describeInput(event.input)}`.slice(0, 4 * progressLengthMax);

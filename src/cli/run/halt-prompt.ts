@@ -30,11 +30,11 @@ export interface HaltPromptOptions {
   readonly screen: Screen;
   readonly card: string | undefined;
   readonly choices: HaltChoices;
-  /** Whether somebody sits at the terminal. */
+  /** Whether a person can be asked at the terminal. */
   readonly atTerminal: boolean;
-  /** How long the inbox is waited for where nobody does. */
+  /** How long to wait for an answer in the inbox without a terminal. */
   readonly waitMs: number;
-  /** The new prompt, where somebody narrowed the work in the inbox. */
+  /** The new prompt after `narrow` in the inbox. */
   readonly readPrompt: () => string | undefined;
 }
 
@@ -101,7 +101,7 @@ async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: Abort
   try {
     for (;;) {
       const reply = await askLine(`Continue how? ${optionTexts.join(' · ')}: `);
-      // The end of the input is nobody's answer: the card stays open.
+      // The end of the input is not an answer: the card stays open.
       if (reply === undefined) return { followUp: { action: 'none' }, answeredAt: 'nowhere' };
       const letter = reply.toLowerCase().slice(0, 1);
       if (letter === 'r' && choices.retry) return { followUp: { action: 'retry' }, answeredAt: 'terminal' };

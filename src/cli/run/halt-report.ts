@@ -1,4 +1,4 @@
-/** A halt as it is told: one sentence, the counters, the evidence, the next step; and its card in the inbox. */
+/** Reports a halt: one sentence, the counters, the evidence, the next step, and a card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
 import { codeDeclarations } from '../../core/controls/registry.ts';
@@ -15,17 +15,17 @@ function lastCallMayHaveRun({ end, wasRefused }: HaltedAttempt): boolean {
   return codeDeclarations[end.halt.code].byCall === true && !wasRefused;
 }
 
-/** The card of the halt, with everything that can be done about a run; undefined where there is none. */
+/** Publishes the card of a halt with the possible follow-ups; undefined if there is no card. */
 export function publishHaltCard({ store, gear }: RunCommandContext, halted: HaltedAttempt, choices: HaltChoices) {
   const { task, end, snapshot, limits } = halted;
-  const haltedTask = end.halt.task ?? task; // A subagent's halt ends the run that it is part of.
+  const haltedTask = end.halt.task ?? task; // The halt of a subagent ends its run.
   const card = gear
     .snapshot()
     .cards.find((each) => each.task === haltedTask && each.kind === 'halt' && each.state === 'open');
   if (card === undefined) return undefined;
   const haltCard: Card = {
     ...card,
-    // Lists show the last sentence.
+    // Lists show only the last sentence.
     evidence: [
       formatCounters(snapshot, limits),
       ...(lastCallMayHaveRun(halted) ? [mayHaveRunText] : []),
@@ -37,7 +37,7 @@ export function publishHaltCard({ store, gear }: RunCommandContext, halted: Halt
   return haltCard;
 }
 
-/** Says on stderr what happened and what can be done. */
+/** Prints the halt and the possible follow-ups to stderr. */
 export function reportHalt(
   { screen }: RunCommandContext,
   attempt: HaltedAttempt,
@@ -56,7 +56,7 @@ export function reportHalt(
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
 
-/** How to go on from another terminal, or later. */
+/** The commands that continue the run later or from another terminal. */
 export function formatNextSteps({ id, actions }: Card): string {
   const commands = actions.flatMap((action) => inboxVerbs[action] ?? []);
   return `switchgear inbox ${commands[0]} ${id}${commands.length > 1 ? `, or ${commands.slice(1).join(', ')}` : ''}`;

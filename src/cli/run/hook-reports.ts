@@ -1,4 +1,4 @@
-/** Hooks of an agent as the run around it hears them: which calls they can refuse, and what they halted. */
+/** Reads the reports of hooks under a run: the tools that they cover, and what they halted. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { halt, runtimeOf } from '../../guard/internal.ts';
@@ -6,17 +6,17 @@ import type { Store } from '../../ports/store.ts';
 import { dropHookMailbox, openHookMailbox } from '../../supervisor/hook-mailbox.ts';
 
 export interface HookReports {
-  /** Whether they are asked about a tool. */
+  /** Whether hooks cover a tool. */
   covers(tool: string): boolean;
-  /** An agent that a hook halted ends by itself as if all were well: its task is halted for the same reason. */
+  /** Halts the task with the reason of a hook's halt, because the agent itself ends as if successful. */
   applyHalt(task: Task): void;
-  /** Whether they halted it: then the call that was one too many was refused. */
+  /** Whether hooks halted the task; then the call that exceeded the limit was refused. */
   readonly hasHalted: boolean;
-  /** The run is over. */
+  /** Deletes the reports at the end of the run. */
   clear(): void;
 }
 
-/** Hooks know a run by the task that it began with. */
+/** Opens the reports of a run, which hooks store under the first task of the run. */
 export function openHookReports(gear: Switchgear, store: Store, firstTask: string): HookReports {
   const mailbox = openHookMailbox(store, firstTask);
   const runtime = runtimeOf(gear);

@@ -1,4 +1,4 @@
-/** How the command is started: which way, as which task, with a watchdog; before anything is loaded that can wait. */
+/** Starts the command with a watchdog and a run record, before modules are loaded that are not needed for the start. */
 
 import { basename } from 'node:path';
 import { readerFor } from '../../agents/reader-for.ts';
@@ -19,24 +19,24 @@ import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
 
 /**
- * How a command is run. `interactive`: the terminal is its own. `pass`: as it was given, its output passed on.
- * `show`: it was asked for events, and they are shown in words. `events`: they are printed as ours.
+ * How a command runs. `interactive`: it uses the terminal directly. `pass`: unchanged, with its output passed on.
+ * `show`: it prints events, which are shown as text. `events`: its events are printed as JSON events of Switchgear.
  */
 export type LaunchMode = 'interactive' | 'pass' | 'show' | 'events';
 
 export interface LaunchedRun {
-  /** The run as the store knows it from now on. */
+  /** The stored record of the run. */
   readonly record: RunRecord;
   /** The recognized agent of the command. */
   readonly agent: AgentCommand;
   readonly mode: LaunchMode;
-  /** The agent's own name of its conversation, where that is known before it says so. */
+  /** The id of the agent's conversation, if known before the start. */
   readonly conversation: string | undefined;
-  /** When it began, by the wall clock. */
+  /** The wall time of the start. */
   readonly wallMs: number;
   /** The signal that asks the agent to end; an interactive agent treats Ctrl-C as input. */
   readonly signal: 'SIGINT' | 'SIGTERM';
-  /** Sets the terminal as it was, where the command had it to itself. */
+  /** Restores the terminal settings after an interactive command. */
   restoreTerminal(): void;
   readonly tree: ProcessTree;
   readonly watchdog: Watchdog;
@@ -70,7 +70,7 @@ export async function launch(
     state: 'running',
     owner: describeThisProcess(),
   };
-  // Not after the start: the first hook below must find that somebody watches.
+  // Before the start, so that the first hook of the agent finds the run.
   writeRun(store, record);
   const child = await startChild({
     command: [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added],
@@ -111,15 +111,15 @@ export async function endOnError<T>(
   }
 }
 
-/** Where hooks below find the run, if a file was named for it; an address may hold a password, and stays here. */
+/** The store for hooks of the agent, if it is a file. A server address may contain a password and is not passed on. */
 function makeStoreEnv({ parsedArgs }: RunCommandOptions, terminal: Terminal): Terminal['env'] {
   if (parsedArgs.values.get('--store')?.startsWith('sqlite:'))
     return { SWITCHGEAR_STORE: findStoreAddress(parsedArgs, terminal).name };
-  // Memory is this process's alone: hooks that were sent there would have to refuse every call.
+  // Hooks cannot read the memory of this process; with this store they would refuse every call.
   return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
 }
 
-/** One that talks to a person prints no events: it is told how to call its conversation, if it can be told. */
+/** Chooses the conversation id of an interactive agent, which prints no events, if its command line accepts one. */
 function chooseConversation({ cli, session, command }: AgentCommand, mode: LaunchMode, { raw }: RunCommandOptions) {
   const isContinued = session !== undefined || command.some((word) => /^(-c|--continue|-r|--resume)$/.test(word));
   if (mode !== 'interactive' || cli !== 'claude-code' || isContinued || raw)

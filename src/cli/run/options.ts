@@ -13,21 +13,21 @@ export interface RunCommandOptions {
   readonly ownArgs: readonly string[];
   readonly command: readonly string[];
   readonly limits: Partial<TaskSettings>;
-  /** Whether the command is run and passed on exactly as it was given. */
+  /** Whether the command runs and prints exactly as given. */
   readonly raw: boolean;
   readonly json: boolean;
   readonly observe: boolean;
   readonly quiet: boolean;
   readonly interactive: boolean;
-  /** Whether somebody at the terminal may be asked after a halt. */
+  /** Whether to ask at the terminal after a halt. */
   readonly ask: boolean;
-  /** How long the answer in the inbox is waited for where nobody is at the terminal. */
+  /** How long to wait for an answer in the inbox without a terminal. */
   readonly waitMs: number;
   readonly graceMs: number;
   readonly agent: string | undefined;
   readonly session: string | undefined;
   readonly policy: string | undefined;
-  /** How to read a program that is none of the known ones, as it was written. */
+  /** The unchecked mapping of an unknown program. */
   readonly mapping: unknown;
 }
 
@@ -87,7 +87,7 @@ function parseWholeNumber(values: ParsedArgs['values'], name: string): number | 
   throw usageError(`${name} must be a whole number from 1, got ${JSON.stringify(text)}`);
 }
 
-/** Dollars, with or without their sign. */
+/** Parses dollars, with or without `$`. */
 function parseDollars(values: ParsedArgs['values'], name: string): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
@@ -99,7 +99,7 @@ function parseDollars(values: ParsedArgs['values'], name: string): number | unde
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Seconds: `90`, `90s`, `30m`, `2h`, `1d`. */
+/** Parses a duration: `90`, `90s`, `30m`, `2h`, `1d`. */
 function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: number): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
@@ -109,7 +109,7 @@ function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: 
   throw usageError(`${name} must be a time, as in 90s, 30m or 2h, got ${JSON.stringify(text)}`);
 }
 
-/** The options, with how the policy says that the program is to be read, unless the command line does. */
+/** Adds the mapping of the policy to the options, unless the command line has one. */
 export function withMapping(
   options: RunCommandOptions,
   { settings: { mappings = {} } }: CheckedPolicy,

@@ -1,6 +1,6 @@
 /**
- * What an agent says in events, for a person: what it does goes to stderr line by line, and its answer to stdout at the
- * end, as the program itself would print it had nobody asked it for events.
+ * Renders the events of an agent as text: progress goes to stderr line by line, and the answer to stdout at the end,
+ * as the program itself prints without event flags.
  */
 
 import type { AgentEvent } from '../../agents/index.ts';
@@ -10,12 +10,12 @@ import { formatSingleLine, type Screen } from './screen.ts';
 
 export interface EventRenderer {
   render(event: AgentEvent): void;
-  /** Prints what was said last: the answer, or just the last words of one that was stopped. */
+  /** Prints the last text: the answer, or the last progress of a stopped agent. */
   end(isAnswer: boolean): void;
 }
 
 export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boolean): EventRenderer {
-  /** The last words of the main agent: its answer, if nothing follows. */
+  /** The last text of the main agent, which is its answer if no other text follows. */
   let answerText = '';
   let messageId: string | undefined;
   const names = new Map<string, string>();
@@ -24,7 +24,7 @@ export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boole
     if (!isQuiet) screen.printLine(text);
   };
 
-  /** What was said turned out not to be the last of it. */
+  /** Prints the last text as progress, because another event follows. */
   function flushAsProgress(): void {
     if (answerText.trim() !== '') printProgress(formatSingleLine(answerText, progressLengthMax));
     answerText = '';
@@ -82,7 +82,7 @@ export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boole
           void screen.out(`${event.text}\n`);
           return;
         default:
-          return; // Counts and signs of life are in the status line.
+          return; // The status line shows counts and signs of life.
       }
     },
     end(isAnswer) {
@@ -93,7 +93,7 @@ export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boole
   };
 }
 
-/** The part of a call's input that says most; the terminal belongs to whoever runs the agent. */
+/** The most descriptive part of a call's input, for the terminal. */
 export function describeInput(input: unknown): string {
   if (typeof input !== 'object' || input === null) return formatValue(input);
   for (const key of [

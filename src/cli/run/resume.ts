@@ -1,4 +1,4 @@
-/** A run that was halted, paused or lost goes on: in this process, with what it had used. */
+/** Continues a halted, paused or lost run in this process, with its counters. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { adoptHaltedTask } from '../../guard/internal.ts';
@@ -12,7 +12,7 @@ import type { FollowUp } from './halt-prompt.ts';
 import { parseRunOptions, withMapping } from './options.ts';
 import { runSession } from './session.ts';
 
-/** Runs it to its end here, and gives the exit code. */
+/** Runs the stored run to its end and returns the exit code. */
 export async function resumeRun(
   store: Store,
   run: RunRecord,

@@ -1,14 +1,14 @@
 /**
- * Where a run is seen: what the agent prints goes through untouched, what we say goes to stderr, and on a terminal one
- * line at the bottom tells how far it is. That line is taken away before anything is printed, and never put into a line
- * that the agent has begun.
+ * The output of a run: the agent's output passes unchanged, lines of Switchgear go to stderr, and a terminal has a
+ * status line at the bottom. The status line is removed before any output, and is never drawn into an incomplete line
+ * of the agent.
  */
 
 import { stripVTControlCharacters } from 'node:util';
 import { statusDrawMs } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** As much of a stream as is needed. */
+/** The subset of a stream that is used. */
 export interface Sink {
   write(data: Uint8Array | string): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
@@ -22,19 +22,19 @@ export interface ScreenOptions {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly clock: Clock;
-  /** What the line says now; absent where none is wanted. */
+  /** Returns the text of the status line; absent if there is none. */
   readonly status?: () => string;
 }
 
 export interface Screen {
-  /** Passes on what the agent printed; a promise asks to wait until it is gone. */
+  /** Passes output of the agent on; returns a promise if the caller must wait. */
   out(data: Uint8Array | string): Promise<void> | undefined;
   err(data: Uint8Array | string): Promise<void> | undefined;
-  /** What to wait for before more is printed, where one of the two takes no more now. */
+  /** A promise to wait for before more output, if a stream is full. */
   pendingDrain(): Promise<void> | undefined;
-  /** Says a line of our own, on stderr. */
+  /** Prints a line of Switchgear to stderr. */
   printLine(line: string): void;
-  /** Takes the line away, for good. */
+  /** Removes the status line permanently. */
   close(): void;
 }
 
@@ -43,11 +43,11 @@ const erase = '\r\u001b[2K';
 export function createScreen({ stdout, stderr, clock, status }: ScreenOptions): Screen {
   const showsStatus = status !== undefined && stderr.isTTY === true;
   const sharesTerminal = stdout.isTTY === true;
-  /** What the line says; empty where there is none. */
+  /** The drawn text of the status line; empty if there is none. */
   let drawnText = '';
-  /** Whether what was printed last ended its line; the cursor stands inside one otherwise. */
+  /** Whether the cursor is at the start of a line. */
   let atLineStart = true;
-  /** Streams that take no more now, each with its one promise to do so again. */
+  /** Full streams, each with the promise of its drain. */
   const pendingDrains = new Map<Sink, Promise<void>>();
   let cancelDraw = showsStatus ? clock.after(statusDrawMs, draw) : undefined;
 
@@ -103,7 +103,7 @@ function isDestroyed({ destroyed }: Sink): boolean {
   return destroyed === true;
 }
 
-/** Waits until a stream takes more, or is gone. */
+/** Waits until a stream drains or closes. */
 function waitForDrain(sink: Sink): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -116,7 +116,7 @@ function waitForDrain(sink: Sink): Promise<void> {
   });
 }
 
-/** Text of an agent for a line of ours: one line, nothing that could steer a terminal, at most so long. */
+/** Formats a text of an agent as one line without control characters, cut to a length. */
 export function formatSingleLine(text: string, lengthMax: number): string {
   const line = stripVTControlCharacters(text.slice(0, 4 * lengthMax))
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')

@@ -1,4 +1,4 @@
-/** A run on an open store: the gear that judges it, the screen that shows it, and what became of earlier runs. */
+/** Runs a session on an open store: creates the gear and the screen, and reports lost earlier runs. */
 
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
@@ -21,11 +21,11 @@ export interface RunSessionOptions {
   readonly policy: CheckedPolicy;
   readonly agent: string;
   readonly session: string;
-  /** What to begin with, once there is a gear to ask. */
+  /** Returns the first attempt; called when the gear exists. */
   begin(context: RunCommandContext): RunStart;
 }
 
-/** Runs it to its end, and gives the exit code. */
+/** Runs the session to its end and returns the exit code. */
 export async function runSession(sessionOptions: RunSessionOptions): Promise<number> {
   const { store, options, terminal, agent, session } = sessionOptions;
   const gear = createSwitchgear({
@@ -44,7 +44,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
   const statusLine = createStatusLine(gear);
   const status = () => (task === undefined ? '' : statusLine.format(task));
   const { stdout, stderr } = process;
-  stderr.on('error', () => undefined); // Nobody is left who could be told.
+  stderr.on('error', () => undefined); // The reader of stderr is gone.
   const screen = createScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
   const emit: RunCommandContext['emit'] = (kind, body) => {
     if (options.json) void screen.out(`${JSON.stringify({ kind, ...body })}\n`);
@@ -76,8 +76,8 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
 }
 
 /**
- * The policy with the limits of the command line, which hold for subagents, too. The command keeps everything that
- * replay needs, unless somebody said otherwise.
+ * Adds the limits of the command line to the policy; they also apply to subagents. The journal level becomes `all`,
+ * as a replay needs, unless the policy sets one.
  */
 function applyRunLimits({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
   const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';

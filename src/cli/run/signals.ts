@@ -4,16 +4,16 @@ import type { Terminal } from '../command.ts';
 
 export interface RunSignalOptions {
   readonly terminal: Terminal;
-  /** The terminal sends Ctrl-C and Ctrl-Z to the agent itself. */
+  /** Whether the terminal sends Ctrl-C and Ctrl-Z directly to the agent. */
   readonly ownsTerminal: boolean;
-  /** Asked to end, by which signal; called again when somebody asks once more. */
+  /** Called for each signal that asks the run to end. */
   onStopRequest(signal: NodeJS.Signals): void;
-  /** The terminal puts us to sleep, and wakes us. */
+  /** Called when the terminal suspends the process, and when it continues. */
   onSuspend(): void;
   onContinue(): void;
 }
 
-/** Listens until the result is called. */
+/** Starts to listen; returns a function that stops it. */
 export function listenForSignals({
   terminal,
   ownsTerminal,
@@ -29,7 +29,7 @@ export function listenForSignals({
     process.kill(process.pid, 'SIGSTOP');
   };
   const continueAfterSuspend = () => {
-    if (isSuspended) onContinue(); // What an operator paused is not ours to wake.
+    if (isSuspended) onContinue(); // Do not continue a run that an operator paused.
     isSuspended = false;
   };
   const ignore = () => undefined;

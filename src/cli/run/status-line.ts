@@ -1,4 +1,4 @@
-/** How far a run is, in one line: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
+/** Formats the status line of a run: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
 
 import { secsMax } from '../../core/limits.ts';
 import { formatCents, formatUsd } from '../../core/quote.ts';
@@ -23,7 +23,9 @@ export interface StatusLine {
   format(task: Task): string;
 }
 
-/** Keeps in mind which breakers are open and how many subagents work: a look at everything would cost more. */
+/**
+ * Creates a status line. It tracks open breakers and running subagents by entries, which is cheaper than a snapshot.
+ */
 export function createStatusLine(gear: Switchgear): StatusLine {
   const openBreakers = new Map<string, string>();
   const subagents = new Set<string>();

@@ -1,4 +1,7 @@
-/** The hooks of Claude Code. A halt is a deny and `continue: false` together: either alone lets something go on. */
+/**
+ * The hooks of Claude Code. A halt needs both a deny and `continue: false`: the first alone lets the run continue,
+ * the second alone lets the call run.
+ */
 
 import { basename } from 'node:path';
 import { claudeSessionReader } from '../../agents/claude-code/session-file.ts';
@@ -62,7 +65,7 @@ function read(payload: Payload): HookEvent {
   }
 }
 
-/** Files of subagents lie in a folder beside that of the conversation, which is named in their place. */
+/** The payload of a subagent names the file of the conversation; the subagent's own file is in a folder beside it. */
 function transcript(payload: Payload): TranscriptFile | undefined {
   const main = readTextField(payload, 'transcript_path');
   const agent = readTextField(payload, 'agent_id');
@@ -71,11 +74,11 @@ function transcript(payload: Payload): TranscriptFile | undefined {
   return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ besideStream: true }) };
 }
 
-/** What the harness writes in the place of a person begins with a tag of its own. */
+/** Matches prompts that Claude Code itself writes, which begin with one of its tags. */
 const harnessTag =
   /^\s*<(task-notification|system-reminder|command-name|local-command-stdout|bash-(in|std(out|err)))\b/;
 
-/** What a subagent is asked no person typed. */
+/** Reads a prompt. The prompt of a subagent is not from a person. */
 function readPrompt(text: string, agentId: string | undefined) {
   if (agentId === undefined && !harnessTag.test(text)) return { text, by: 'person' } as const;
   const isFailed = /<status>(failed|error)<\/status>/.test(text);
@@ -124,7 +127,8 @@ function answer(event: HookEvent, decision: HookDecision): HookAnswer {
     case 'pass':
       return noAnswer;
     case 'note': {
-      const hookEventName = event.type === 'batch-ended' ? 'PostToolBatch' : 'PostToolUse'; // The latter is Codex's.
+      // Codex has no PostToolBatch.
+      const hookEventName = event.type === 'batch-ended' ? 'PostToolBatch' : 'PostToolUse';
       return { stdout: { hookSpecificOutput: { hookEventName, additionalContext: decision.text } }, code: 0 };
     }
     case 'ask':

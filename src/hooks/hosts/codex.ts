@@ -1,6 +1,6 @@
 /**
- * The hooks of Codex: those of Claude Code, with less. `continue: false` before a call counts as a broken hook there,
- * and a broken hook lets the call run: a halt refuses each call, and ends the turn after one that ran.
+ * The hooks of Codex, a subset of those of Claude Code. Codex treats `continue: false` before a call as a broken
+ * hook, and runs the call. So a halt refuses each call, and ends the turn only after a call that ran.
  */
 
 import { codexSessionReader } from '../../agents/codex/session-file.ts';
@@ -27,14 +27,14 @@ export const codex: HookHost = {
   read,
   transcript,
   answer,
-  isAttended: () => false, // It cannot be told to ask: a question goes to the inbox.
+  isAttended: () => false, // Codex cannot ask a person for a hook, so questions go to the inbox.
 };
 
 function read(payload: Payload): HookEvent {
   if (payload.hook_event_name !== 'PostToolUse') return addDelegation(claudeCode.read(payload), payload);
   const output = payload.tool_response;
   const isError = readObjectField(payload, 'tool_response').isError === true;
-  // Exit codes are not told: what reads like a failure is one.
+  // The payload has no exit code, so a failure is recognised by the output.
   const ending = looksLikeFailure(output)
     ? makeFailedEnding(String(output))
     : isError
@@ -49,7 +49,7 @@ function read(payload: Payload): HookEvent {
   return addDelegation(ended, payload);
 }
 
-/** Each thread has a file of its own. */
+/** Each thread has its own file. */
 function transcript(payload: Payload): TranscriptFile | undefined {
   const path = readTextField(payload, 'agent_transcript_path') ?? readTextField(payload, 'transcript_path');
   return path === undefined
@@ -57,7 +57,7 @@ function transcript(payload: Payload): TranscriptFile | undefined {
     : { path, reader: () => codexSessionReader(), model: readTextField(payload, 'model') };
 }
 
-/** Its subagents are sent out by a tool with another name. */
+/** Codex starts subagents with a tool of another name. */
 function addDelegation(event: HookEvent, payload: Payload): HookEvent {
   if (event.type !== 'call-proposed' && event.type !== 'call-ended') return event;
   if (!/^(multi_agent\w*[._])?spawn_agent$/.test(event.tool)) return event;

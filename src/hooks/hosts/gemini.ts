@@ -1,4 +1,6 @@
-/** The hooks of Gemini CLI. Its calls have no ids: an ending belongs to the oldest open call of the same arguments. */
+/**
+ * The hooks of Gemini CLI. Its calls have no ids, so an end belongs to the oldest open call with the same arguments.
+ */
 
 import { geminiSessionReader } from '../../agents/gemini/session-file.ts';
 import {
@@ -24,7 +26,7 @@ export const gemini: HookHost = {
     return path === undefined ? undefined : { path, reader: () => geminiSessionReader({ besideStream: true }) };
   },
   answer,
-  isAttended: () => false, // Its payload does not say whether anybody is there.
+  isAttended: () => false, // The payload does not say whether a person is at the terminal.
 };
 
 function read(payload: Payload): HookEvent {
@@ -58,7 +60,7 @@ function readCall(payload: Payload) {
   return { id: undefined, tool, input: payload.tool_input, isShared };
 }
 
-/** A failing command is told as a success, with its exit code in the text for the model. */
+/** Gemini reports a failing command as a success, with its exit code in the text for the model. */
 function readEnding(response: Payload): CallEndedEvent['ending'] {
   const { error, llmContent } = response;
   const text = typeof llmContent === 'string' ? llmContent : JSON.stringify(llmContent ?? '');
@@ -66,7 +68,7 @@ function readEnding(response: Payload): CallEndedEvent['ending'] {
     const { message } = readObjectField(response, 'error');
     return makeFailedEnding(typeof message === 'string' ? message : text);
   }
-  // Numbers of processes differ each time: what is compared must not.
+  // Process ids differ each time, so they are removed before results are compared.
   const shown = text.replace(/^Process Group PGID: .*$/m, '');
   return /^Exit Code: [1-9]/m.test(text) ? makeFailedEnding(shown) : { value: shown };
 }

@@ -1,42 +1,42 @@
-/** What happens in an agent that calls hooks, and what a hook may answer; the same for every host. */
+/** The events and answers of hooks, in one form for all hosts. */
 
 import type { Reader } from '../../agents/reading/reader.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { HookHalt } from '../../supervisor/hook-mailbox.ts';
 
 interface EventOrigin {
-  /** The host's own name of the conversation. */
+  /** The host's id of the conversation. */
   readonly session: string;
   readonly cwd: string;
-  /** The subagent it happened in; absent = the main one. */
+  /** The subagent of the event; absent = the main agent. */
   readonly agent?: string | undefined;
   readonly agentType?: string | undefined;
 }
 
-/** A file that grows with the conversation, how it is read, and its model where it does not say. */
+/** The session file of a conversation, its reader, and its model if the file does not contain it. */
 export interface TranscriptFile {
   readonly path: string;
   readonly reader: () => Reader;
   readonly model?: string | undefined;
 }
 
-/** A prompt came: typed by a person, or written by the harness, which goes on with the task at hand. */
+/** A prompt, typed by a person or inserted by the agent CLI. An inserted prompt continues the current task. */
 export interface PromptEvent extends EventOrigin {
   readonly type: 'prompt';
   readonly text: string;
   readonly by: 'person' | 'harness';
-  /** Subagents that the harness reports as failed. */
+  /** Subagents that the agent CLI reports as failed. */
   readonly failed?: readonly string[];
 }
 
 interface CallFields extends EventOrigin {
-  /** The host's id of the call; absent where it has none. */
+  /** The host's id of the call; absent if the host has none. */
   readonly id?: string | undefined;
   readonly tool: string;
   readonly input: unknown;
-  /** Who is sent out, where the call sends a subagent. */
+  /** The subagent that the call starts, if any. */
   readonly delegation?: Delegation | undefined;
-  /** Whether the tool is one of an MCP server, which others use, too. */
+  /** Whether the tool belongs to an MCP server, whose breaker all sessions share. */
   readonly isShared: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface CallProposedEvent extends CallFields {
   readonly type: 'call-proposed';
 }
 
-/** Who is sent out by a call. */
+/** The subagent that a call starts. */
 export interface Delegation {
   readonly type: string;
   readonly prompt: string;
@@ -53,7 +53,7 @@ export interface Delegation {
 export interface CallEndedEvent extends CallFields {
   readonly type: 'call-ended';
   readonly ending: Ending | { readonly cancelled: true };
-  /** The subagent that the call sent out, and whether it goes on after the call. */
+  /** The subagent that the call started, and whether it continues after the call. */
   readonly subagent?: { readonly agent: string; readonly isBackground: boolean } | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface SubagentEvent extends EventOrigin {
   readonly agent: string;
 }
 
-/** The agent has nothing more to do. How much goes on in the background is told by some hosts. */
+/** The agent stopped. Some hosts report how much background work continues. */
 export interface StoppedEvent extends EventOrigin {
   readonly type: 'stopped';
   readonly background: number | undefined;
@@ -77,7 +77,7 @@ export interface SessionLifecycleEvent extends EventOrigin {
   readonly type: 'session-started' | 'session-ended';
 }
 
-/** Something that nobody here needs to know. */
+/** An event that hooks ignore. */
 export interface OtherEvent {
   readonly type: 'other';
 }
@@ -92,18 +92,18 @@ export type HookEvent =
   | SessionLifecycleEvent
   | OtherEvent;
 
-/** What is answered. `halt` refuses this call and ends the run; `note` tells the model something with a result. */
+/** The answer of a hook. `halt` refuses this call and ends the run; `note` adds a text for the model to a result. */
 export type HookDecision =
   | { readonly kind: 'pass' }
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ask'; readonly reason: string }
   | { readonly kind: 'deny'; readonly reason: string }
-  /** With the verdict behind it, where it is not said again. */
+  /** With the halt itself, if it is the first report of it. */
   | { readonly kind: 'halt'; readonly reason: string; readonly halt?: HookHalt | undefined };
 
 export const pass: HookDecision = Object.freeze({ kind: 'pass' });
 
-/** How a decision is told: at most one JSON object on stdout, or words on stderr with the exit code that blocks. */
+/** The output of a hook: at most one JSON object on stdout, or a text on stderr with the exit code that blocks. */
 export interface HookAnswer {
   readonly stdout?: object;
   readonly stderr?: string;
@@ -115,16 +115,16 @@ export const noAnswer: HookAnswer = Object.freeze({ code: 0 });
 /** An agent CLI that calls hooks. */
 export interface HookHost {
   readonly name: HostName;
-  /** Whether it says when all calls of a model turn have ended. */
+  /** Whether the host reports the end of all calls of a model turn. */
   readonly reportsTurns: boolean;
-  /** Names that its own event stream has for tools, where they are others. */
+  /** The names of tools in the host's event stream, if they differ. */
   readonly streamNames?: Readonly<Record<string, string>>;
-  /** What a payload says; it never throws on what is no object or lacks something. */
+  /** Reads the event of a payload; never throws on missing or invalid fields. */
   read(payload: Payload): HookEvent;
-  /** Where it keeps what the agent of an event used. */
+  /** The session file with the usage of the agent of an event. */
   transcript(payload: Payload): TranscriptFile | undefined;
   answer(event: HookEvent, decision: HookDecision): HookAnswer;
-  /** Whether a person sits at its terminal and can be asked there. */
+  /** Whether a person can be asked at the host's terminal. */
   isAttended(payload: Payload, env: Readonly<Record<string, string | undefined>>): boolean;
 }
 
@@ -136,7 +136,7 @@ export function readTextField(payload: Payload, key: string): string | undefined
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The part of a payload under a name, or an empty one. */
+/** The object in a field of a payload, or an empty one. */
 export function readObjectField(payload: Payload, key: string): Payload {
   const value = payload[key];
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Payload) : {};
@@ -151,7 +151,7 @@ export function readOrigin(payload: Payload): EventOrigin {
   };
 }
 
-/** The error of a call, without a stack that nobody will read. */
+/** The ending of a failed call, with an error without a stack. */
 export function makeFailedEnding(text: string): Ending {
   return { error: { name: 'ToolError', message: text.slice(0, 500) } };
 }

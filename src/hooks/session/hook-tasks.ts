@@ -1,4 +1,4 @@
-/** Which task an event belongs to: that of the prompt at hand, or the child task of the subagent it happened in. */
+/** Finds the task of an event: the task of the current prompt, or the child task of a subagent. */
 
 import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -10,13 +10,13 @@ import type { LoadedTask, LockedSession, SessionLockOptions } from './session-lo
 import type { PendingDelegation } from './session-state.ts';
 
 export interface HookContext extends SessionLockOptions {
-  /** The agent's name and its session, which its tasks have. */
+  /** The name and session of the agent's tasks. */
   readonly agent: string;
   readonly session: string;
   readonly reportsTurns: boolean;
-  /** Whether a person sits at the host's own terminal and can be asked there. */
+  /** Whether a person can be asked at the host's terminal. */
   readonly isAttended: boolean;
-  /** The task of a run around it, which has begun already; its limits, and those of its subagents, where known. */
+  /** The task of the surrounding `switchgear run`, with its limits and those of its subagents, if known. */
   readonly joined?: JoinedRun | undefined;
 }
 
@@ -26,11 +26,11 @@ export interface JoinedRun {
   readonly subagentLimits?: SubagentLimits | undefined;
   /** Whether the run only reports. */
   readonly observes?: boolean;
-  /** Whether it goes on and can be heard of: then it counts money and budgets that many share, and tells of halts. */
+  /** Whether the run is active and reachable; then it counts money and shared budgets, and reports halts. */
   readonly isWatched: boolean;
 }
 
-/** The task that an event belongs to; one is begun where nobody said that one had. */
+/** Finds the task of an event; starts one if none is known. */
 export async function findOrBeginTask(
   context: HookContext,
   session: LockedSession,
@@ -45,7 +45,7 @@ async function findOrBeginRoot(context: HookContext, session: LockedSession): Pr
   return (task === null ? undefined : await session.loadTask(task)) ?? beginPromptTask(context, session);
 }
 
-/** Begins the task of a prompt. */
+/** Starts the task of a prompt. */
 export function beginPromptTask(context: HookContext, session: LockedSession): LoadedTask {
   const { agent, joined, isAttended } = context;
   const number = session.state.tasks + 1;
@@ -55,14 +55,14 @@ export function beginPromptTask(context: HookContext, session: LockedSession): L
       : number === 1
         ? joined.task
         : `${joined.task}#${number}`;
-  // Nobody watches over it between two calls, and a person who thinks is no agent that is silent.
+  // No process watches the task between two calls, and a person may take their time.
   const unhurried = { maxIdleSecs: secsMax, ...(isAttended && { maxDurationSecs: secsMax }) };
   const limits = { ...joined?.limits, ...unhurried };
   session.state = { ...session.state, task: id, tasks: number };
   return session.addTask(startOrJoin(context, { id, agent, session: context.session, parent: undefined }, limits));
 }
 
-/** The task of a subagent, begun where it is not known. */
+/** Finds the task of a subagent; starts it if it is not known. */
 export async function findOrBeginAgentTask(
   context: HookContext,
   session: LockedSession,
@@ -93,7 +93,7 @@ export async function findOrBeginAgentTask(
   return task;
 }
 
-/** The call that sent a subagent out, as far as anybody knows: the one that said so, or the only one that may have. */
+/** The call that started a subagent: the one that named it, or the only possible one. */
 function findDelegation(
   { state }: LockedSession,
   agent: string,
@@ -108,7 +108,7 @@ function findDelegation(
   return named ?? (candidates.length === 1 ? candidates[0]! : [null, undefined]);
 }
 
-/** A task of a run is told of by the run, which also says when it is on its way to a limit. */
+/** Starts a task, or joins the task of a run, which writes the entries of the task and its notices. */
 function startOrJoin(
   { runtime, joined }: HookContext,
   identity: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
@@ -118,14 +118,14 @@ function startOrJoin(
   return startTask(runtime, { ...identity, parent: identity.parent?.id ?? null, limits }, undefined);
 }
 
-/** A subagent cannot be ended without its parent, which would take it for finished: the whole task is halted. */
+/** Halts the whole task of a halted subagent, because its parent would take it for finished. */
 export function haltRootTask({ runtime }: HookContext, { node }: LoadedTask, name: string): void {
   const { haltStop, parent } = node;
   if (haltStop === undefined || parent === undefined) return;
   halt(runtime, node, { ...haltStop, ends: 'root' }, name, runtime.clock.nowMs());
 }
 
-/** What a halted task answers to everything. */
+/** The answer of a halted task to every event. */
 export function haltDecisionOf({ node }: LoadedTask): HookDecision | undefined {
   return node.halt && makeHaltDecision(node, node.halt);
 }
@@ -136,11 +136,11 @@ export function makeHaltDecision({ haltStop: stop }: TaskState, refusal: Refusal
 }
 
 function formatHaltReason({ explanation, remediation }: Refusal): string {
-  // The reason of a rule may be a sentence of its own.
+  // The reason of a rule may end with a full stop.
   return `Switchgear halted this task: ${explanation.replace(/\.$/, '')}. ${remediation}`;
 }
 
-/** What the model should be told before anything is refused; once. */
+/** Returns the pending loop hint for the model, once. */
 export function consumeNote({ node }: LoadedTask): HookDecision | undefined {
   const { loopHint: note } = node;
   node.loopHint = undefined;

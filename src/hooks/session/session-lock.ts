@@ -40,11 +40,11 @@ export interface LoadedTaskFields extends Omit<HookTask, 'frozen' | 'round'> {
 export interface LockedSession {
   /** As it will be written. */
   state: SessionState;
-  /** The task of an id, with those above it; undefined where it is not known any more. */
+  /** Loads a task and its ancestors by id; undefined if it is no longer known. */
   loadTask(id: string): Promise<LoadedTask | undefined>;
-  /** Takes a task that was just begun. */
+  /** Adds a task that was just started. */
   addTask(node: TaskState): LoadedTask;
-  /** Ends a task, with everything below it. */
+  /** Ends a task and its descendants. */
   endTask(id: string, how: 'done' | 'error'): Promise<void>;
 }
 
@@ -53,11 +53,11 @@ export type LoadedTask = { -readonly [K in keyof LoadedTaskFields]: LoadedTaskFi
 export interface SessionLockOptions {
   readonly runtime: Runtime;
   readonly store: Store & { readonly shared: SharedStore };
-  /** What the state of this conversation is kept under. */
+  /** The key of the conversation's state. */
   readonly conversationKey: string;
-  /** Whether somebody else tells of its tasks: a run around it. */
+  /** Whether a surrounding run reports its tasks. */
   readonly isReportedByRun: boolean;
-  /** When the host gives up, by the process's own time. */
+  /** The host's timeout, in process time. */
   readonly untilMs: number;
   /** Called first whenever the hook has the lock. */
   onLocked?(session: LockedSession): Promise<void>;
@@ -168,7 +168,7 @@ async function commitAndUnlock(
   await store.shared.settled();
 }
 
-/** What is kept holds no values that rules saw, unless somebody wants words held. */
+/** Removes the values that rules saw from stored state, unless `journal.content` allows them. */
 export function redactState<T>(runtime: Runtime, value: T): T {
   return keepsContent(runtime) ? value : (runtime.rules?.redact(value as never) ?? value);
 }

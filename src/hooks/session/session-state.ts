@@ -1,4 +1,4 @@
-/** What hooks know of a session between two processes: one small cell for it, and one for each of its tasks. */
+/** The state of a session between two hooks: one small cell for the session, and one for each task. */
 
 import type { Permit } from '../../core/action.ts';
 import { cellKey } from '../../core/cell-key.ts';
@@ -8,43 +8,43 @@ import type { ReadMark } from '../spend/transcript.ts';
 export interface SessionState {
   /** The hook that holds the lock of the session, and the end of its lease. */
   readonly lock: { readonly owner: string; readonly untilMs: number } | null;
-  /** The task at hand, and how many there were. */
+  /** The current task, and the number of tasks so far. */
   readonly task: string | null;
   readonly tasks: number;
-  /** Earlier ones that ended for the person, but have subagents out. */
+  /** Earlier tasks that have ended but still have running subagents. */
   readonly older: readonly string[];
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, SessionSubagent>>;
   /** Delegations whose end has not come, by the id of the call. */
   readonly delegations: Readonly<Record<string, PendingDelegation>>;
-  /** How far the files are read that say what was used, by subagent; the empty name is the main one. */
+  /** The read positions of session files, by subagent; the empty name is the main agent. */
   readonly read?: Readonly<Record<string, ReadMark>>;
-  /** How subagents came back of which nobody knows yet who sent them. */
+  /** The results of subagents whose starting call is not known yet. */
   readonly returned: Readonly<Record<string, SubagentReturn>>;
 }
 
-/** A subagent that is out. */
+/** A running subagent. */
 export interface SessionSubagent {
   readonly task: string;
   readonly root: string;
   readonly type: string;
-  /** The call that sent it out, once that is known. */
+  /** The call that started the subagent, once known. */
   readonly delegation: string | null;
 }
 
-/** A call that sent a subagent out. */
+/** A call that started a subagent. */
 export interface PendingDelegation {
   readonly worker: string;
   readonly type: string;
-  /** The task that sent it. */
+  /** The task of the call. */
   readonly task: string;
-  /** Who went, where that was told before it was heard of. */
+  /** The subagent, if it is already known. */
   readonly agent: string | null;
   readonly permit: Permit;
 }
 
-/** How a subagent came back, and whether a failure was booked below it. */
+/** The result of a subagent, and whether a nested failure was counted. */
 export interface SubagentReturn {
   readonly failed: boolean;
   readonly reason: string;
@@ -105,7 +105,7 @@ export interface OpenHookCall {
   readonly permit: Permit;
 }
 
-/** What was answered under an id: a host that asks again gets the same. */
+/** The answer to a call id; a host that asks again gets the same answer. */
 export interface RecordedAnswer {
   readonly id: string;
   readonly kind: 'ask' | 'deny' | 'halt';

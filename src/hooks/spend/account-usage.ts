@@ -1,6 +1,6 @@
 /**
- * Money and tokens of a task that only hooks see: no payload tells them, but each names the file in which its host
- * keeps them. Below a run they are the run's to count.
+ * Counts money and tokens of a task that only hooks see: payloads contain no usage, but name the session file that
+ * does. Under a run, the run counts usage.
  */
 
 import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
@@ -13,21 +13,22 @@ import type { LockedSession } from '../session/session-lock.ts';
 import type { CachedRates, PriceCache } from './price-cache.ts';
 import { type NewUsage, readNewUsage } from './transcript.ts';
 
-/** Whose usage is counted, where it is found, and what it costs: the rates that are known, or else the book. */
+/** The agent whose usage is counted, its session file, and the prices: cached ones, or else the price book. */
 export interface UsageSource extends TranscriptFile {
-  /** The subagent; absent = the main one. */
+  /** The subagent; absent = the main agent. */
   readonly agent: string | undefined;
   readonly cache: PriceCache;
   openPrices(): Promise<Prices>;
 }
 
-/** Books what an agent used since the last look, on its task. */
+/** Counts the usage of an agent since the last hook on its task. */
 export async function accountUsage(context: HookContext, session: LockedSession, source: UsageSource): Promise<void> {
   const { path, reader, model, agent } = source;
-  if (agent !== undefined && session.state.agents[agent] === undefined) return; // Its task is about to begin.
+  // The task of the subagent has not started yet.
+  if (agent !== undefined && session.state.agents[agent] === undefined) return;
   const key = agent ?? '';
   const marks = session.state.read ?? {};
-  // The file of a subagent begins with it; that of a conversation may have begun long before.
+  // The file of a subagent starts with the subagent; the file of a conversation may be older than the task.
   const newUsage = readNewUsage(path, marks[key], agent !== undefined, reader());
   if (newUsage === undefined) return;
   const otherMarks = Object.entries(marks).filter(([of]) => of !== key);
@@ -37,14 +38,14 @@ export async function accountUsage(context: HookContext, session: LockedSession,
   };
   const id = agent === undefined ? session.state.task : session.state.agents[agent]?.task;
   const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await session.loadTask(id);
-  if (task === undefined) return; // Nobody is left who could be charged.
+  if (task === undefined) return; // The task is gone, so the usage cannot be charged.
   const used = newUsage.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
   await loadRates(context, source, used);
   for (const usage of used) observe(context.runtime, task.node, { type: 'usage', ...usage });
   haltRootTask(context, task, 'model');
 }
 
-/** Opens the book for what is not known yet, and keeps what it says for the next hook. */
+/** Loads unknown prices from the price book and caches them for the next hook. */
 async function loadRates(
   { store }: HookContext,
   { cache, openPrices }: UsageSource,

@@ -1,30 +1,33 @@
 /**
- * What models cost, for a process that has no time to open the book: what it said of a model once is kept. Rates may
- * depend on the size of a request, so they are kept for each size by itself, as the book tells sizes apart.
+ * A cache of model prices for hooks, which have no time to load the price book. Prices may depend on the size of a
+ * request, so the cache has an entry for each size class.
  */
 
 import { toMicros, toUsd } from '../../core/builtin-prices.ts';
 import { hookPricesMax } from '../../core/limits.ts';
 import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
-/** Micro-dollars for a token of each kind, and the model whose rates they are; null = the book does not know it. */
+/**
+ * The price of a token of each kind in micro-dollars, and the model that it belongs to; null = unknown to the price
+ * book.
+ */
 export type CachedRates = Readonly<Record<string, ModelRates | null>>;
 type ModelRates = readonly [basis: string, input: number, output: number, cacheRead: number, cacheWrite: number];
 
 export interface PriceCache {
   readonly prices: Prices;
-  /** Whether the book has to be opened for a usage. */
+  /** Whether the cache has the price of a usage. */
   has(usage: Usage): boolean;
   load(book: Prices, usage: Usage): void;
-  /** Takes over what others learned. */
+  /** Adds the stored prices. */
   merge(stored: CachedRates): void;
-  /** All that is kept. */
+  /** All cached prices. */
   readonly rates: CachedRates;
 }
 
 const dearest = '?';
 
-/** The largest input of each size: beyond one of them some model has another rate. */
+/** The largest input of each size class; above it some model has another price. */
 const sizes = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000];
 const million = 1_000_000;
 
@@ -73,7 +76,10 @@ function computePrice([basis, input, output, cacheRead, cacheWrite]: ModelRates,
   return { costUsd: toUsd(Math.ceil(micros - 1e-6)), basis };
 }
 
-/** The rates for requests of this size, from its largest: prices are whole, and small ones too small to divide by. */
+/**
+ * Computes the token prices of a size class from its largest request, because rounded prices of small requests are
+ * too inexact.
+ */
 function computeRates(price: (usage: Usage) => Price | undefined, usage: Usage): ModelRates | null {
   const size = sizeClassOf(usage);
   const request = { ...(usage.model !== undefined && { model: usage.model }), inputTokens: size, outputTokens: 0 };

@@ -1,4 +1,4 @@
-/** What an agent used since the last look, from the file in which its host keeps the conversation. */
+/** Reads the usage of an agent since the last hook from its session file. */
 
 import { closeSync, readSync } from 'node:fs';
 import type { Tokens } from '../../agents/reading/agent-event.ts';
@@ -6,7 +6,7 @@ import type { Reader } from '../../agents/reading/reader.ts';
 import { openRegularFile } from '../../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
 
-/** How far a file was read, and what the last messages in it had used by then. Plain JSON. */
+/** The read position of a file, and the usage of its last messages at that point. Plain JSON. */
 export interface ReadMark {
   readonly offset: number;
   readonly last: readonly (readonly [id: string, ...counts: Counts])[];
@@ -14,17 +14,17 @@ export interface ReadMark {
 
 type Counts = readonly [input: number, output: number, cacheRead: number, cacheWrite: number];
 
-/** What one model call used that was not told before. */
+/** New usage of one model call. */
 export type NewUsage = Tokens & { readonly model?: string };
 
 const newline = 10;
 
-/** Lines of which none says what was used need not be taken apart: some hold whole files. */
+/** Matches lines that may contain usage; others are not parsed, because some contain whole files. */
 const mentionsUsage = /"usage"|"tokens"|token_usage_record/;
 
 /**
- * Reads on from a mark. Without one, what is there already is nobody's to pay, unless the file is `fresh`. Undefined
- * where the file cannot be read.
+ * Reads on from a mark. Without a mark the existing content is skipped, unless the file is `fresh`. Returns undefined
+ * if the file cannot be read.
  */
 export function readNewUsage(
   path: string,
@@ -33,7 +33,7 @@ export function readNewUsage(
   reader: Reader,
 ): { readonly mark: ReadMark; readonly used: readonly NewUsage[] } | undefined {
   const opened = openRegularFile(path);
-  // It is not there yet: all of it will be new.
+  // The file does not exist yet, so all its content will be new.
   if (opened === undefined) return mark === undefined ? { mark: { offset: 0, last: [] }, used: [] } : undefined;
   const { file, size } = opened;
   try {
@@ -43,7 +43,7 @@ export function readNewUsage(
     const chunk = Buffer.allocUnsafe(Math.min(size - offset, hookTranscriptBytesMax));
     const end = chunk.subarray(0, readSync(file, chunk, 0, chunk.length, offset)).lastIndexOf(newline) + 1;
     if (end === 0) {
-      // Half a line waits for the rest; one that is longer than is ever read is passed over.
+      // An incomplete line is read again later; a line longer than the limit is skipped.
       const passed = chunk.length === hookTranscriptBytesMax ? offset + chunk.length : offset;
       return { mark: { offset: passed, last }, used: [] };
     }
@@ -56,7 +56,7 @@ export function readNewUsage(
   }
 }
 
-/** A message is told of line by line, each time with what it used so far: what is more than before is new. */
+/** Counts usage. A message has several lines, each with its usage so far; only the increase is new. */
 function countUsage(text: string, before: ReadMark['last'], reader: Reader) {
   const earlier = new Map(before.map(([id, ...counts]) => [id, counts as Counts]));
   const now = new Map(earlier);
