@@ -1,6 +1,7 @@
 /** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
 
 import { evictOldest } from '../../core/bounded.ts';
+import type { Card } from '../../core/card.ts';
 import { describeRepeat, moveOnAdvice } from '../../core/controls/loop/messages.ts';
 import { sumPoints } from '../../core/controls/loop/turns.ts';
 import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
@@ -36,9 +37,17 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   }
   latch(runtime, ended, stop, refusal, undefined, atMs);
   if (parent !== undefined) touchParent(runtime, parent, atMs);
-  const evidence = [refusal.explanation];
-  const card = { id: createCardId(runtime), kind: 'halt', task: id, code, counters, evidence, state: 'open' } as const;
-  openCard(runtime, { ...card, actions: listCardActions(code) }, ended, atMs);
+  const card: Card = {
+    id: createCardId(runtime),
+    kind: 'halt',
+    task: id,
+    code,
+    counters,
+    evidence: [refusal.explanation],
+    actions: listCardActions(code),
+    state: 'open',
+  };
+  openCard(runtime, card, ended, atMs);
 }
 
 /** Ends a task, or every task, as a person says. */
