@@ -108,7 +108,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   return runtime;
 }
 
-/** What happens in a shared store: being away is said, and answers from elsewhere reach whoever asked. */
+/** Watches a shared store: reports its health, and passes answers of other processes to waiting calls. */
 function watchStore(runtime: Runtime, shared: SharedStore, publishTasks: boolean): void {
   const showing = publishTasks ? shared.publishTasks?.(runtime) : undefined;
   if (showing !== undefined) runtime.listeners = [showing.onEntry];

@@ -1,4 +1,7 @@
-/** The inside of the engine, for the folders built on it: hooks, chains, agents, supervisor, command, compat. */
+/**
+ * The internal functions of the engine for the folders that build on it: hooks, chains, agents, supervisor, cli,
+ * compat.
+ */
 
 export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';

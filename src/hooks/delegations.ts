@@ -1,4 +1,4 @@
-/** Delegations: a call that sends a subagent is settled when the subagent returns, and its failure is booked once. */
+/** Delegations: a call that sends a subagent is settled when the subagent returns, and its failure counts once. */
 
 import type { Ending } from '../core/classify.ts';
 import { hookAgentsMax } from '../core/limits.ts';

@@ -1,4 +1,7 @@
-/** The breakers of a gear: found by key, fitted to their settings, evicted when idle, told of in entries. */
+/**
+ * The breakers of a gear: finds them by key, adapts them to their settings, evicts idle ones, and writes their
+ * entries.
+ */
 
 import { getOrCreate } from '../../core/bounded.ts';
 import type { Control } from '../../core/control.ts';
@@ -14,28 +17,28 @@ import type { BreakerSnapshot, BreakerStats } from '../api.ts';
 import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** The control of one set of settings: breakers of equal settings share it, only their cells differ. */
+/** The control of one set of settings. Breakers with equal settings share the control; each has its own cell. */
 export interface BreakerControl extends Control<BreakerState> {
   readonly settings: BreakerSettings;
 }
 
 /**
- * One breaker, which is its own seat in every panel: another control sits down when its settings change, so that a call
- * that is out settles by the settings in force and not by those it began with.
+ * One breaker, which is the bound control in every panel. When its settings change, its control is replaced, so that
+ * a running call settles with the settings in force.
  */
 export interface BreakerEntry {
   readonly name: string;
   readonly agent: string;
   readonly cell: Cell<BreakerState>;
   readonly cellOwner: 'self';
-  /** Where the store is shared, one that has the others learn, too. */
+  /** The control; with a shared store, the shared one. */
   control: Control<BreakerState> & Partial<SharedBreaker>;
   settings: BreakerSettings;
-  /** The generation a would-be refusal was last reported for. */
+  /** The generation for which a refusal in observe mode was last reported. */
   shadowed: number;
 }
 
-/** The breaker of a key, made where there is none; its settings are those given last. */
+/** Finds or creates the breaker of a key; the settings given last apply. */
 export function breakerAt(
   runtime: Runtime,
   key: string,
@@ -74,7 +77,7 @@ export function dropBreaker({ breakers, store }: Runtime, key: string): void {
   store.drop(key);
 }
 
-/** Makes room: the first closed breaker with nothing in flight goes; nobody would miss it. */
+/** Evicts the first closed breaker without running calls. */
 function evict(runtime: Runtime): void {
   for (const [key, { cell }] of runtime.breakers) {
     const { phase, inFlight, heldAtMs } = cell.state;
@@ -85,21 +88,21 @@ function evict(runtime: Runtime): void {
   }
 }
 
-/** Fits the windows of a living breaker to changed settings; its counts and phase stay. */
+/** Adapts the windows of a breaker to changed settings; counts and phase stay. */
 function adapt(state: BreakerState, settings: BreakerSettings, before: BreakerSettings): void {
   const { ring, ringAt, ringFilled, ringFailures, ringSlow, buckets, bucketAt, running, runningAt, overdue } =
     initialBreaker(settings);
   if (ring?.length !== state.ring?.length || before.windowCalls !== settings.windowCalls) {
     Object.assign(state, { ring, ringAt, ringFilled, ringFailures, ringSlow });
   }
-  // A bucket of another length has another number: the old ones would never grow old.
+  // Bucket numbers depend on the bucket length, so old buckets would never expire.
   if (buckets?.length !== state.buckets?.length || before.monitorWindowSecs !== settings.monitorWindowSecs) {
     Object.assign(state, { buckets, bucketAt });
   }
   if (before.slowCallSecs !== settings.slowCallSecs) Object.assign(state, { running, runningAt, overdue });
 }
 
-/** A hand on a breaker, wherever it lies: what it did is said, or else what came of it. */
+/** Changes a breaker by hand, local or shared, and writes the given entry, or the entry of the resulting change. */
 export function changeBreaker(
   runtime: Runtime,
   entry: BreakerEntry,
@@ -114,7 +117,9 @@ export function changeBreaker(
   else appendEntry(runtime, { type: `breaker-${did}`, key: cell.key, name, generation: cell.state.generation });
 }
 
-/** Says what a breaker became, if it became anything; a shared one is told of where the change is stored. */
+/**
+ * Writes an entry if the phase of a breaker changed. The entry of a shared breaker is written with the stored change.
+ */
 export function reportBreaker(
   runtime: Runtime,
   entry: BreakerEntry,
@@ -145,7 +150,7 @@ export function holdBreaker(runtime: Runtime, entry: BreakerEntry): void {
 
 const stateNames = { closed: 'CLOSED', open: 'OPEN', 'half-open': 'HALF_OPEN' } as const;
 
-/** The state as it is told: open until a call would really pass. */
+/** The name of the current state: open until a call would pass. */
 export function stateName({ cell, settings }: BreakerEntry, atMs: number): 'CLOSED' | 'OPEN' | 'HALF_OPEN' {
   const { state } = cell;
   if (state.heldAtMs >= 0) return 'OPEN';
@@ -153,7 +158,7 @@ export function stateName({ cell, settings }: BreakerEntry, atMs: number): 'CLOS
   return stateNames[state.phase];
 }
 
-/** The counts of some breakers, added up. */
+/** The sums of the counts of some breakers. */
 export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
   const sum = (
     count:

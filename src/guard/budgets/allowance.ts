@@ -1,6 +1,6 @@
 /**
- * The part of a shared budget that this process has in hand. It is booked in the store when it is fetched, so that
- * processes together never pass the limit, one that dies overspends nothing, and most calls ask nobody.
+ * The part of a shared budget that this process has reserved. It is recorded in the store when it is reserved, so
+ * processes never exceed the limit together, a killed process does not overspend, and most calls need no request.
  */
 
 import {
@@ -28,26 +28,32 @@ import type {
   TransactionResult,
 } from '../../ports/store.ts';
 
-/** The share of what is left that is fetched at once: parts shrink towards the end, and a dead process loses little. */
+/**
+ * The share of the remainder that is reserved at once: parts shrink near the limit, and a killed process loses
+ * little.
+ */
 const part = 0.01;
-/** How long a call has to come for what was fetched for it. */
+/** How long an amount is kept for the call that it was reserved for. */
 const promiseMs = 100;
-/** For how long the store's no is believed without asking again. */
+/** How long a refusal of the store is valid without another request. */
 const refusedMs = 1_000;
 
 export interface BudgetAllowance {
-  /** Takes what a call needs at worst; or the word against it, which waits where the store has to be asked first. */
+  /** Reserves the maximum cost of a call; otherwise returns a stop, of kind 'wait' if the store must be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
-  /** Books what was used beyond what was taken, or puts back what was not; a call may come back for that. */
+  /**
+   * Adds usage beyond the reserved amount, or returns the unused part; with `comesBack` it is kept for the call's
+   * retry.
+   */
   charge(charge: BudgetCharge, comesBack?: boolean): void;
-  /** Gives back what is in hand, and from now on whatever comes back. */
+  /** Returns the allowance to the store, and later also every returned amount. */
   close(): void;
 }
 
 export interface BudgetAllowanceOptions {
-  /** How long the store keeps the budget after it was last written. */
+  /** How long the store retains the budget after the last write. */
   readonly keepMs: number | undefined;
-  /** What is to be written down of a budget that was just booked on, and hears of it once it is. */
+  /** The entries to write with a reservation. */
   notes(window: BudgetWindow, atMs: number): readonly PendingEntry[];
   say(entry: Entry): void;
 }
@@ -61,25 +67,25 @@ export function createBudgetAllowance(
 ): BudgetAllowance {
   const limit = limitInUnits(budget);
   let left = 0;
-  /** A time in the slice that what is in hand is booked in. */
+  /** A time in the slice of the current allowance. */
   let sinceMs = 0;
   let wanted = 0;
   let asking = false;
   let askedMs = 0;
-  /** How many questions went out. */
+  /** The number of requests to the store so far. */
   let questions = 0;
-  /** Calls that wait for an answer: when they come back, for how much it is asked, and in which question. */
+  /** Waiting calls: when they return, the requested amount, and the number of the request. */
   let waitingCallers: { readonly backAtMs: number; readonly amount: number; readonly question: number }[] = [];
   let closed = false;
-  /** What was fetched for calls that wait, and until when it is theirs. */
+  /** The amount reserved for waiting calls, and until when it is kept. */
   let promised = 0;
   let promisedUntilMs = 0;
-  /** When the store last had less than was asked for. */
+  /** The time at which the store last granted less than requested. */
   let refusedAtMs = Number.NEGATIVE_INFINITY;
 
   const available = (window: BudgetWindow, atMs: number) => limit - usedAt(window, budget, atMs);
 
-  /** As much as is worth a question. */
+  /** The amount to request at once. */
   function chunk(atMs: number): number {
     return Math.max(0, Math.floor(available(cell.state, atMs) * part));
   }
@@ -94,7 +100,10 @@ export function createBudgetAllowance(
     return { state: { ...window, limit: budget.limit }, entries: noted };
   }
 
-  /** Fetches an amount, or what is left of it. By the sum a store that just forgot knows that money is taken. */
+  /**
+   * Makes the transaction that reserves an amount, or what is left of it. The addition to a counter marks it as
+   * spending, which a store refuses while it recovers lost data.
+   */
   function fetching(
     amount: number,
     atMs: number,
@@ -110,10 +119,10 @@ export function createBudgetAllowance(
     return { transaction: { ...change(update), adds }, brought: () => granted };
   }
 
-  /** Adds the amount that a transaction granted, unless the slice it is booked in is over meanwhile. */
+  /** Adds the amount that a transaction granted, unless its slice has ended. */
   function fetched(result: TransactionResult, brought: number, needed: number, atMs: number): void {
     const { status } = result;
-    // A store that is full says nothing about the budget.
+    // A full store says nothing about the budget.
     if (status === 'committed' ? brought < needed : status === 'rejected' && result.by !== 'full') refusedAtMs = atMs;
     if (status !== 'committed') return;
     promise(needed);
@@ -121,14 +130,14 @@ export function createBudgetAllowance(
     else write({ amount: -brought, atMs });
   }
 
-  /** Keeps some of what is in hand for a call that comes back soon. */
+  /** Keeps a part of the allowance for a call that returns soon. */
   function promise(amount: number): void {
     const atMs = clock.nowMs();
     promised = (atMs < promisedUntilMs ? promised : 0) + amount;
     promisedUntilMs = atMs + promiseMs;
   }
 
-  /** Writes into the store what happened, whatever the limit says and whether or not the store is there now. */
+  /** Writes a charge to the store, regardless of the limit, now or when the store is available. */
   function write(charge: BudgetCharge): void {
     shared.commitNow({ ...change((window) => booked(window, charge)), queueIfUnavailable: true });
   }
@@ -144,20 +153,20 @@ export function createBudgetAllowance(
     promised -= Math.min(promised, amount);
   }
 
-  /** Somebody else may need what this process reserved, did not use, and is not about to need. */
+  /** Returns the part of the allowance that this process does not need soon to the store. */
   function giveBackSpare(): void {
     if (wanted > 0 || asking || shared.health.state !== 'shared') return;
     const atMs = clock.nowMs();
     giveBack(left - 2 * chunk(atMs) - (atMs < promisedUntilMs ? promised : 0));
   }
 
-  /** What is in hand belongs to its slice of the window, and goes back with it. */
+  /** Returns the allowance when its slice of the window ends. */
   function roll(atMs: number): void {
     if (left > 0 && sliceAt(budget, sinceMs) !== sliceAt(budget, atMs)) giveBack(left);
     sinceMs = atMs;
   }
 
-  /** Asks for everything that is wanted in this tick at once, and again for what was wanted meanwhile. */
+  /** Requests all amounts of this tick at once, and then those that were added meanwhile. */
   async function ask(): Promise<void> {
     asking = true;
     await undefined;
@@ -173,7 +182,7 @@ export function createBudgetAllowance(
       waitingCallers = waitingCallers.filter((call) => call.question > question);
     }
     asking = false;
-    giveBackSpare(); // Calls may have ended meanwhile that needed less than they took.
+    giveBackSpare(); // Calls that ended meanwhile may have used less than reserved.
   }
 
   function want(amount: number): void {
@@ -184,8 +193,8 @@ export function createBudgetAllowance(
   }
 
   /**
-   * Asks for what a call misses, and says when it comes back. One that is back before the answer is not asked for
-   * twice: what nobody came for would stay in hand. Which of those who wait it is does not matter.
+   * Requests the missing amount of a call, and returns when the call should retry. Does not request the same amount
+   * twice when a caller retries before the store has replied: the second grant would stay unused.
    */
   function sendAway(missing: number, atMs: number): number {
     const known = isRetry(waitingCallers[0]?.backAtMs, atMs) ? waitingCallers.shift()! : undefined;
@@ -200,7 +209,7 @@ export function createBudgetAllowance(
     return backAtMs;
   }
 
-  /** The next part is fetched before this one is used up: a synchronous call cannot wait for it. */
+  /** Requests the next part before this one is used up, because a synchronous call cannot wait. */
   function fetchAhead(atMs: number): void {
     const next = chunk(atMs);
     if (left < next / 2 && !asking && !closed && shared.health.state === 'shared') want(next);
@@ -234,7 +243,7 @@ export function createBudgetAllowance(
       }
       if (atMs - refusedAtMs < refusedMs) {
         const stop = against(amount, atMs, kind);
-        giveBack(left); // Too little for this call may be enough for somebody else's.
+        giveBack(left); // The rest is too little for this call, but may be enough for another process.
         return stop;
       }
       if (shared.health.state === 'degraded') {

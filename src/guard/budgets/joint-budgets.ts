@@ -1,4 +1,4 @@
-/** Budgets beyond one task, seated: on exact sums in one process, on what is in hand where processes share a store. */
+/** Binds budgets beyond one task: to exact sums in one process, or to an allowance on a shared store. */
 
 import type { Action } from '../../core/action.ts';
 import {
@@ -24,22 +24,22 @@ import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createBudgetAllowance } from './allowance.ts';
 
-/** Who acts, and in which gear. */
+/** The agent and session that spend, and their gear. */
 interface Spender {
   readonly runtime: Runtime;
   readonly agent: string;
   readonly session: string;
 }
 
-/** One budget of one scope, as a panel sees it. */
+/** One budget of one scope, as a bound control. */
 interface Place {
   readonly bound: BoundControl;
-  /** Where other processes spend from it, too: takes what only the store can grant. */
+  /** On a shared store: reserves what only the store can grant. */
   take?(action: Action, atMs: number): Stop | undefined;
   close?(): void;
 }
 
-/** The budgets of a policy; undefined where it has none. */
+/** Creates the budgets of a policy; undefined if it has none. */
 export function createJointBudgets(list: readonly JointBudget[]): Budgets | undefined {
   if (list.length === 0) return undefined;
   const places = new Map<string, Place>();
@@ -47,7 +47,7 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
   function placeOf(budget: JointBudget, spender: Spender): Place {
     const key = keyOf(budget, spender);
     const known = places.get(key);
-    // Whoever was not needed for longest goes first.
+    // The least recently used spender is evicted first.
     if (known === undefined) makeRoomFor(spender);
     else places.delete(key);
     const make = spender.runtime.store.shared === undefined ? bindLocal : bindShared;
@@ -66,7 +66,7 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
 
   return {
     setFor(gear, { agent, session }): BudgetSet {
-      const runtime = gear as Runtime; // No other gear has budgets.
+      const runtime = gear as Runtime; // Only a runtime has budgets.
       const all = list.map((budget) => placeOf(budget, { runtime, agent, session }));
       return {
         boundControls: all.map(({ bound }) => bound),
@@ -75,7 +75,7 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
           for (const { take } of all) {
             const stop = take?.(action, atMs);
             if (stop !== undefined && stop.kind !== 'wait') return stop;
-            waits ??= stop; // The others are asked meanwhile: a call has only so many rounds.
+            waits ??= stop; // Ask the other budgets in the same round, because the number of rounds is bounded.
           }
           return waits;
         },
@@ -88,13 +88,13 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
   };
 }
 
-/** The limit is not part of it: a raised one goes on from what was spent. */
+/** The key of a budget, without the limit, so that the amount spent still counts under a raised limit. */
 function keyOf({ scope, unit, windowSecs }: JointBudget, { runtime: { project }, agent, session }: Spender): string {
   const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
   return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
 }
 
-/** Where what is said of a budget belongs. */
+/** The place of a budget's entries. */
 function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPlace {
   return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
 }
@@ -134,11 +134,11 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
     say: (entry) => publishEntry(runtime, entry),
   });
   const control = jointBudget(budget);
-  /** The call that was last let through here, until everybody has heard of it. */
+  /** The last call that was allowed here, until all controls have learned of it. */
   let taken: Action['id'] | undefined;
   const shared: typeof control = {
     ...control,
-    // Whether there is enough, the purse knows; what was told later may have passed the limit.
+    // The allowance knows whether there is enough; usage that was reported later may have exceeded the limit.
     judge(window, { action, atMs }) {
       const used = usedAt(window, budget, atMs);
       return used > limitInUnits(budget) ? stopOverBudget(budget, used, stopKindFor(action)) : allow;
@@ -148,7 +148,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
         taken = undefined;
         const { verdict, action, atMs } = event;
         if (verdict.kind === 'allow') return cell.state;
-        // Somebody else was against it in the end; where that is only a question of time, it comes back for it.
+        // Another control refused the call; if it only has to wait, it will need the amount again.
         allowance.charge({ amount: -computeNeed(budget, action), atMs }, verdict.pending);
         return cell.state;
       }
@@ -168,7 +168,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
   };
 }
 
-/** Of two memories the one that saw more, slice by slice; and for how long it matters. */
+/** Joins two states by the larger amount of each slice; sets how long the cell is retained. */
 function optionsOf({ scope, windowSecs }: JointBudget): CellOptions<BudgetWindow> {
   const keepMs =
     windowSecs !== undefined

@@ -1,4 +1,4 @@
-/** The door of chains to the gate: rules of a chain beside those of the policy, and steps that know what fires. */
+/** Guards chain steps: adds the rules of a chain to those of the policy, and runs steps with known rule hits. */
 
 import type { RuleHit } from '../../core/action.ts';
 import { createRuleEngine, type RulesInForce } from '../../core/controls/rules/engine.ts';
@@ -14,15 +14,15 @@ import { runtimeOf } from '../runtime/runtime.ts';
 
 export interface ChainGuard {
   readonly runtime: Runtime;
-  /** The rules of the policy, as they were before the chain's. */
+  /** The rules of the policy, without those of the chain. */
   readonly policyRules: readonly Rule[];
-  /** Rules that were not taken, and why. */
+  /** Rejected rules with the reason. */
   readonly rejected: readonly { readonly rule: Rule; readonly reason: string }[];
-  /** The function as a step: its hits are known, and what asks for a person asks in the chain's way. */
+  /** Guards a function as a step: `match` gives its rule hits, and questions go through the chain. */
   guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
 }
 
-/** Puts the rules of a chain in force on a gear of its own; `veil` hides what filled them from what is kept. */
+/** Adds the rules of a chain to its own gear; `veil` hides parameter values in stored entries. */
 export function guardChain(
   gear: Switchgear,
   rules: readonly Rule[],
@@ -35,7 +35,7 @@ export function guardChain(
   const engine = createRuleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, redact: (value) => redact(engine.redact(value)) };
   runtime.ask = ask;
-  runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task, and counts in no budget.
+  runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task and counts in no budget.
   resetCallSites(runtime);
   return {
     runtime,

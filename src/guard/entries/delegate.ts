@@ -1,4 +1,7 @@
-/** Sends work to a worker: counted against its limit, run as a child task, its failure booked once and on the leaf. */
+/**
+ * Delegates to a worker: checks its failures, runs it as a child task, and counts a failure once, for the innermost
+ * worker.
+ */
 
 import { type Action, givenBack, type Outcome, success } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
@@ -48,7 +51,7 @@ export async function delegate<T>(
     const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
     site = current;
     const act = () => makeAction(runtime, current, args, {});
-    // A worker starts in a tick of its own, whatever the verdict.
+    // A worker starts in a new tick, with any verdict.
     admission = await (tooDeep(runtime, current, act) ?? proposeInRounds(runtime, current, args, act));
   } catch (error) {
     return deliverRefusal(runtime, refuseOnError(runtime, 'delegate', worker, error), site);
@@ -56,7 +59,7 @@ export async function delegate<T>(
   if (isStop(admission)) return deliverRefusal(runtime, explainStop(admission, site, clock.nowMs()), site);
   const call = { site, permit: admission, settled: false };
   if (parent?.halt !== undefined) {
-    settleCall(runtime, call, givenBack); // Halted since: the worker is not sent out any more.
+    settleCall(runtime, call, givenBack); // The task was halted meanwhile, so the worker does not start.
     return deliverRefusal(runtime, parent.halt, site);
   }
   let child: TaskState | undefined;
@@ -68,7 +71,7 @@ export async function delegate<T>(
     settleCall(runtime, call, ignored);
     const { names, message } = readError(error);
     const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
-    // Without a child it never ran, and whoever sent it got it wrong.
+    // Without a child task the worker never ran: the caller made a mistake.
     if (kind === 'failure' && child !== undefined)
       recordDelegation(runtime, site, child, failure(message || names[0]!));
     throw error;
@@ -76,7 +79,7 @@ export async function delegate<T>(
   if (result.status === 'halted') {
     settleCall(runtime, call, ignored);
     const { task, control, message } = result.halt;
-    // Stopped by a person, or along with a task above it, a worker has not failed.
+    // A worker that a person stopped, or that was halted with an ancestor, has not failed.
     if (task === child.id && control !== 'operator') recordDelegation(runtime, site, child, failure(message));
     return deliverRefusal(runtime, result.halt, site);
   }
@@ -86,7 +89,7 @@ export async function delegate<T>(
   return value;
 }
 
-/** The work, or the end of its time: then the child is halted, so that nothing goes on in its name. */
+/** Runs the work with a timeout; at the timeout the child task is halted. */
 function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined, work: Promise<T>): Promise<T> {
   const { clock, timeouts } = runtime;
   if (secs === undefined) return work;
@@ -103,7 +106,7 @@ function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined,
   });
 }
 
-/** The word against a delegation below the depth that the settings allow. */
+/** Returns a stop if the delegation is deeper than the settings allow. */
 function tooDeep(runtime: Runtime, site: CallSite, act: () => Action): Stop | undefined {
   const { maxDepth: limit = Number.POSITIVE_INFINITY } = runtime.settings.delegation;
   const depth = site.task === undefined ? 0 : site.task.depth + 1;
@@ -122,7 +125,7 @@ function failure(reason: string): WorkerFailure {
   return { failed: true, reason };
 }
 
-/** What a return means: the caller's judgement, or else what the detectors read. */
+/** Judges a result: by the caller's `judge`, or else by the failure detectors. */
 function readReturn<T>(
   runtime: Runtime,
   site: CallSite,
@@ -143,7 +146,7 @@ function readReturn<T>(
   return readWorkerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
 
-/** Remembers what a worker said, and gives back what it said to the same request before. */
+/** Stores the answer of a worker, and returns its earlier answer to the same request. */
 function swapReturn(
   { returns }: Runtime,
   { session, target }: CallSite,
@@ -158,7 +161,7 @@ function swapReturn(
   return before?.request === now.request ? before.text : undefined;
 }
 
-/** Books how a delegation came back, unless the same failure was booked further down. */
+/** Counts the result of a delegation, unless the same failure was counted for a nested worker. */
 export function recordDelegation(
   runtime: Runtime,
   site: CallSite,
@@ -166,7 +169,7 @@ export function recordDelegation(
   { failed, reason: said }: WorkerFailure,
 ): void {
   const { task, target, session, panel, place } = site;
-  if (task === undefined) return; // Outside any task nobody counts delegations.
+  if (task === undefined) return; // Delegations outside any task are not counted.
   if (failed) {
     const isBooked = (child.booked?.size ?? 0) > 0;
     let via = target.name;
@@ -177,7 +180,7 @@ export function recordDelegation(
     }
     if (isBooked) return;
   } else {
-    task.booked?.delete(target.name); // It came right: what fails above from now on has failed by itself.
+    task.booked?.delete(target.name); // After a success, a later failure of an outer worker is its own.
   }
   const atMs = runtime.clock.nowMs();
   const worker = target.name;

@@ -1,4 +1,4 @@
-/** A call that begins in one process and ends in another: its permit is a plain value, kept by whoever asks. */
+/** A call that starts in one process and ends in another: its permit is plain data, which the caller stores. */
 
 import type { Permit } from '../../core/action.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -10,18 +10,18 @@ import { makeAction } from '../route/proposal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskState } from '../tasks/task.ts';
 
-/** A call as its host proposes it. */
+/** A proposed call of a host. */
 export interface ProposedCall {
-  /** The host's own id. */
+  /** The host's id of the call. */
   readonly id: string;
   readonly target: Target;
   readonly args: readonly unknown[];
   readonly turnId?: string | undefined;
-  /** Who approved it, in the round after a question. */
+  /** The person who approved the call, in the round after a question. */
   readonly approvedBy?: string | undefined;
 }
 
-/** What is said to a call: it may run, it is refused, or it has to wait or to be asked about. */
+/** The decision on a call: a permit, a refusal, or a stop that waits or asks. */
 export type ProposalResult =
   | { readonly permit: Permit }
   | { readonly refusal: Refusal; readonly stop: Stop }
@@ -37,7 +37,7 @@ export function proposeDetached(runtime: Runtime, task: TaskState, call: Propose
     : { refusal: explainStop(admission, site, atMs), stop: admission };
 }
 
-/** The last word on a call that waited or was asked about. */
+/** Refuses a call that waited or was asked about. */
 export function refuseDetached(
   runtime: Runtime,
   task: TaskState,
@@ -74,7 +74,7 @@ function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, approved
   return approvedBy === undefined ? action : { ...action, approvedBy };
 }
 
-/** A probe is known to others by its own id: whoever settles it elsewhere has no other. */
+/** Adds the stored id of a probe to its permit, with which another process settles it. */
 function withStoredProbeId({ breaker }: CallSite, permit: Permit): Permit {
   const { action, probe } = permit;
   const probeEntry = probe

@@ -1,4 +1,4 @@
-/** A call that a framework makes, guarded under its own id, turn and signal, and asked about in its own way. */
+/** Guards a call of a framework with the framework's call id, turn, signal and way to ask a person. */
 
 import type { Action } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
@@ -33,28 +33,28 @@ import { wasCounted } from '../tasks/observe.ts';
 import { entryPlace, type TaskState } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 
-/** What the host knows of a call. */
+/** The host's data of a call. */
 export interface HostCall {
-  /** The host's id: the same call observed elsewhere under it is not counted again. */
+  /** The host's call id: an observed call with the same id is not counted again. */
   readonly id?: string | undefined;
-  /** The model turn it came in. */
+  /** The model turn of the call. */
   readonly turnId?: string | undefined;
   readonly kind?: 'tool' | 'model';
-  /** The task it belongs to; the one around the code unless said. */
+  /** The task of the call; by default the task around the code. */
   readonly task?: Task | undefined;
-  /** The host's signal: what ends by it is cancelled, which says nothing about the tool. */
+  /** The host's signal: a call that it aborts is cancelled and does not count as a failure. */
   readonly signal?: AbortSignal | undefined;
   readonly breaker?: Partial<BreakerSettings> | undefined;
   readonly classify?: GuardOptions['classify'];
-  /** What the model reads of a result, where the host wraps it: results are compared by it. */
+  /** Returns the part of a wrapped result that the model reads, by which results are compared. */
   readonly shown?: ((value: unknown) => unknown) | undefined;
-  /** Puts a question to a person in the host's own way, where the gear has no approver. What it throws passes. */
+  /** Asks a person through the host, if the gear has no approver. Errors that it throws pass through. */
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
 }
 
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
 
-/** Runs a call on the route. It is admitted in the caller's own tick; what the function throws passes. */
+/** Runs a guarded call. It is admitted synchronously; errors of the function pass through. */
 export async function hostCall<T>(
   gear: Switchgear,
   name: string,
@@ -91,13 +91,13 @@ export async function hostCall<T>(
     return { value: await perform(call, run, host) };
   } catch (error) {
     const halt = site.task?.halt;
-    // Cut short by the halt of its task, it ends as one more refused call, whatever the client made of the signal.
+    // A call that the halt of its task aborted ends as a refused call, with any error of the client.
     if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
     throw error;
   }
 }
 
-/** What came of a wait or a question: judged again with the person's answer, if the host has asked for one. */
+/** Judges a call again after a wait or a question, with the person's answer if the host asked. */
 async function laterAdmission(
   runtime: Runtime,
   site: CallSite,
@@ -114,13 +114,13 @@ async function laterAdmission(
   return proposeInRounds(runtime, site, args, act);
 }
 
-/** Whether the host may have to put a question to a person. */
+/** Whether the host may have to ask a person. */
 export function mayAsk(gear: Switchgear): boolean {
   const { approver, rules, own } = runtimeOf(gear);
   return approver === undefined && (rules !== undefined || own !== undefined);
 }
 
-/** Whether a person would be asked about a call that nobody but the host can ask about. It takes and counts nothing. */
+/** Whether the host would have to ask a person about a call. Reserves and counts nothing. */
 export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
   const runtime = runtimeOf(gear);
   if (!mayAsk(gear)) return false;
@@ -130,11 +130,11 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
     return site.task?.haltStop === undefined && decide(site.panel, proposal).verdict.kind === 'ask';
   } catch (error) {
     countError(runtime, 'admit', error);
-    return false; // The call itself comes to the gate, which fails closed.
+    return false; // The call itself is judged later, and refused on an error.
   }
 }
 
-/** Whether a tool's circuit would refuse a call now. It takes and counts nothing. */
+/** Whether a tool's breaker would refuse a call now. Reserves and counts nothing. */
 export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boolean {
   const runtime = runtimeOf(gear);
   if (isObserving(runtime)) return false;
@@ -144,11 +144,11 @@ export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boole
     return 'code' in verdict && verdict.code === 'circuit_open';
   } catch (error) {
     countError(runtime, 'admit', error);
-    return false; // The call itself comes to the gate, which fails closed.
+    return false; // The call itself is judged later, and refused on an error.
   }
 }
 
-/** Books what a model call of a host cost, also that of a halted task: its closing answer is not free. */
+/** Counts the usage of a host's model call, also in a halted task, whose closing answer is not free. */
 export function recordUsage(gear: Switchgear, task: Task, usage: Usage): void {
   const runtime = runtimeOf(gear);
   const node = task.halt === undefined ? undefined : nodeOf(runtime, task);
@@ -184,7 +184,7 @@ function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined
   return tasks.get(id) ?? halted.get(id);
 }
 
-/** Executes what was admitted, within its time. The slot is kept until the work really ends. */
+/** Runs an admitted call with its timeout. The slot is kept until the work really ends. */
 function perform<T>(
   call: LiveCall,
   run: (call: Call) => T | PromiseLike<T>,
@@ -196,7 +196,7 @@ function perform<T>(
   };
 
   return new Promise<T>((resolve, reject) => {
-    if (site.timeoutMs > 0 && !isObserving(runtime)) call.limit(reject); // A gear that only observes cuts nothing.
+    if (site.timeoutMs > 0 && !isObserving(runtime)) call.limit(reject); // An observing gear does not interrupt calls.
     const ended = (ending: Ending) => {
       call.unlimit();
       settleEnding(runtime, call, ending, options, isObserving(runtime), shown);
@@ -220,13 +220,13 @@ interface PromiseEnds {
   reject(error: unknown): void;
 }
 
-/** A call that is out. */
+/** A running call. */
 export interface OpenCall {
   readonly refusal: undefined;
   settle(ending: Ending): void;
 }
 
-/** Refused, or open until its ending is told. Its time is the host's business. */
+/** Admits a call that the host runs and settles; its timeout is up to the host. */
 export async function beginHostCall(
   gear: Switchgear,
   name: string,
@@ -241,12 +241,12 @@ export async function beginHostCall(
   };
   const untimed: object = { ...host.breaker, timeoutSecs: undefined };
   const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed });
-  answered.catch(() => {}); // How it ended is told to the host by whoever ran it.
+  answered.catch(() => {}); // The host learns about an error from the call itself.
   const answer = await Promise.race([opened.promise, answered]);
   return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };
 }
 
-/** The two ends of a promise, as one function that takes an ending. */
+/** Combines `resolve` and `reject` of a promise into one function of an ending. */
 export function endingOf({ resolve, reject }: PromiseEnds): OpenCall['settle'] {
   return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
 }

@@ -1,6 +1,6 @@
 /**
- * Has breakers and rules learn of a call that is on its way already. Nobody can refuse it any more: a breaker only
- * observes, and of the rules only those speak that end a task or want a person asked.
+ * Reports an observed call to breakers and rules. The call has started and cannot be refused: a breaker only
+ * observes, and only `abort` and `confirm` rules act, by halting the task.
  */
 
 import { getOrCreate } from '../../core/bounded.ts';
@@ -13,16 +13,16 @@ import { makeAction } from '../route/proposal.ts';
 import { recordTuning } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** A call that was seen: what stands against its task going on, and how to say what it brought. */
+/** An observed call: the stop that halts its task, if any, and a function that settles it. */
 export interface ObservedCall {
   readonly stop: Stop | undefined;
-  /** Says how it ended; nothing where nobody knows. */
+  /** Settles the call; without an ending its outcome is unknown. */
   settle(ending?: { readonly ok: boolean; readonly output: unknown }): void;
 }
 
 export type CallObserver = (id: string, name: string, input: unknown) => ObservedCall;
 
-/** A tool of the agent's own is down for this session at most, and is never refused here. */
+/** Breaker settings of observed tools: one breaker per session, which refuses nothing. */
 const overrides = { scope: 'session', mode: 'observe' } as const;
 
 export function createCallObserver(runtime: Runtime): CallObserver {
@@ -34,7 +34,7 @@ export function createCallObserver(runtime: Runtime): CallObserver {
     });
 
   const callSites = new WeakMap<CallSite, CallSite>();
-  /** The task counts what it observes; here it is only about what is called. */
+  /** The call site of an observed tool, without the controls of the task, which observes the call itself. */
   function callSiteForTool(name: string): CallSite {
     const taskless = callSiteFor(runtime, targetForTool(name), undefined);
     let site = callSites.get(taskless);
@@ -47,7 +47,7 @@ export function createCallObserver(runtime: Runtime): CallObserver {
   }
 
   let refreshedAtMs = Number.NEGATIVE_INFINITY;
-  /** Orders of an operator are heard in time; nothing else that others do matters for a call that was made. */
+  /** Reads operator orders at a limited rate; other changes in the store do not matter for a call that has started. */
   function refreshOrders(nowMs: number): void {
     if (nowMs - refreshedAtMs < foreignChangesPollMs) return;
     refreshedAtMs = nowMs;
@@ -73,12 +73,12 @@ export function createCallObserver(runtime: Runtime): CallObserver {
   };
 }
 
-/** An error without a stack, which nobody will read. */
+/** The error of a failed call, without a stack. */
 function makeToolError(output: unknown): { readonly name: string; readonly message: string } {
   return { name: 'ToolError', message: typeof output === 'string' ? output.slice(0, 500) : '' };
 }
 
-/** A rule that forbids ends the task; so does one that wants a person asked, since the call does not wait for them. */
+/** Converts a stop of an `abort` or `confirm` rule to a halt, because the call does not wait for an answer. */
 function toHaltStop(stop: Stop): Stop | undefined {
   if (stop.kind === 'halt') return stop;
   return stop.kind === 'ask' ? { ...stop, kind: 'halt', code: 'rule_unanswered' } : undefined;

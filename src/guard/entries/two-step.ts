@@ -1,4 +1,4 @@
-/** A guarded call in two steps, for hosts that run it themselves: admitted now, settled later, once. */
+/** A guarded call in two steps, for hosts that run calls themselves: admit now, settle once later. */
 
 import type { Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
@@ -21,10 +21,10 @@ import { unknownTaskMessage } from '../tasks/task-tree.ts';
 
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
 
-/** Admissions by task and call id: a host that enters again for the same call gets the same answer. */
+/** Admissions by task and call id: a second request for the same call gets the same answer. */
 const admissions = new WeakMap<Runtime, Map<string, Admission>>();
 
-/** Decides on a call that the host runs itself; it says later how that ended. */
+/** Decides on a call that the host runs itself and settles later. */
 export function admitHostCall(
   runtime: Runtime,
   name: string,
@@ -37,14 +37,14 @@ export function admitHostCall(
   const task =
     wanted === undefined ? frameOf(runtime)?.task : (runtime.tasks.get(wanted) ?? runtime.halted.get(wanted));
   if (wanted !== undefined && task === undefined) {
-    // Nobody can be charged for it: a call that names a task we do not know is not let through unprotected.
+    // A call of an unknown task cannot be counted, so it is refused.
     return refusedCall(undecidedRefusal(name, unknownTaskMessage(wanted)), undefined);
   }
   if (id === undefined) return decide(runtime, task, name, args, admitOptions, () => {});
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
   admissions.set(runtime, admitted);
   const key = keyOf(task, id, name, args);
-  // What was let through before its task was halted is not let through again.
+  // After a halt, a call that was admitted before is not admitted again.
   const known = task?.haltStop === undefined ? admitted.get(key) : undefined;
   if (known !== undefined) return known;
   const admission = decide(runtime, task, name, args, admitOptions, () => admitted.delete(key));
@@ -56,7 +56,7 @@ export function admitHostCall(
   return admission;
 }
 
-/** The same id with another tool or other arguments is another call: some hosts number their calls anew each turn. */
+/** The key includes tool and arguments, because some hosts reuse call ids in each turn. */
 function keyOf(task: TaskState | undefined, id: string, name: string, args: readonly unknown[]): string {
   return `${task?.id ?? ''}\n${id}\n${name}\n${fingerprint(name, args)}`;
 }
@@ -75,7 +75,7 @@ function decide(
     site = callSiteFor(runtime, targetFor(runtime, name, admitOptions.kind ?? 'tool'), task);
     if (task === undefined) reportMissingTask(runtime, name, atMs);
     const action = makeAction(runtime, site, args, {}, admitOptions.id, admitOptions.turnId);
-    // A host that runs calls itself neither waits nor asks here.
+    // In this entry a call cannot wait or ask.
     const admission = proposeOnce(runtime, site, action, atMs);
     if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
     return refusedCall(explainStop(admission, site, atMs), site);
@@ -89,8 +89,8 @@ function refusedCall(refusal: Refusal, site: CallSite | undefined): Admission {
 }
 
 /**
- * The host's word on how it ended. Where it stays away that says nothing about the tool, but what the call holds is
- * given back: its slot, its probe, the patience of its task.
+ * Settles a call by the host's report. A call that is never reported says nothing about the tool, but after a time
+ * its slot and its probe are released, and its task can become idle.
  */
 function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () => void) {
   const call: LeasedCall = { site, permit, settled: false };
@@ -105,7 +105,7 @@ function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () 
   };
   const timeout = { dueMs, fire };
   runtime.timeouts.add(patienceMaxMs, timeout);
-  // The sweep renews the lease while this process lives. Where an expired lease is no failure, it may expire.
+  // The sweep renews the lease while this process runs, unless an expired lease is neutral.
   if (permit.probe && site.breaker?.settings.leaseExpiry === 'failure') holdLease(runtime, call);
 
   return (ending: CallEnding): void => {

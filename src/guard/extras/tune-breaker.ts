@@ -1,4 +1,4 @@
-/** Settings of breakers by name, for the seeds' own names: every breaker of it, existing and future. */
+/** Sets the settings of all breakers of a name, existing and future; used by `switchgear/compat`. */
 
 import { breakerFields } from '../../core/controls/breaker/fields.ts';
 import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
@@ -21,7 +21,7 @@ export function tuneBreaker(gear: Switchgear, name: string, overrides: Readonly<
   }
 }
 
-/** The settings that breakers of a name run by. */
+/** The settings in force for breakers of a name. */
 export function settingsOf(gear: Switchgear, name: string): BreakerSettings {
   const runtime = runtimeOf(gear);
   const known =

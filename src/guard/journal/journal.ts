@@ -1,4 +1,4 @@
-/** Writes entries: to the store, to listeners, and the loud ones to the log. Nothing here can change a decision. */
+/** Writes entries to the store, to listeners and to the log. Nothing here can change a decision. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
@@ -9,17 +9,17 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { formatLogLine, warning } from './log.ts';
 import { redactBody } from './redaction.ts';
 
-/** Whether plain allows and settlements are written, too. */
+/** Whether traces (allows and settlements) are written. */
 export function wantsTraces({ settings }: Runtime): boolean {
   return settings.journal.level === 'all';
 }
 
-/** Whether words and values are held, too. */
+/** Whether the journal keeps texts and values. */
 export function keepsContent({ settings }: Runtime): boolean {
   return settings.journal.content !== 'none';
 }
 
-/** The body of an entry as it is kept. */
+/** The body of an entry as the store keeps it. */
 export function redactEntry(runtime: Runtime, body: EntryBody): EntryBody {
   return keepsContent(runtime) ? (runtime.content?.addArgs(body) ?? body) : redactBody(body, runtime.rules);
 }
@@ -35,7 +35,7 @@ export function appendEntry(
   try {
     entry = runtime.store.append(redactEntry(runtime, body), place, atMs);
   } catch (error) {
-    runtime.errors++; // Nothing that a decision needs: a halt must reach all of its tasks whether or not it is written.
+    runtime.errors++; // A failed write must not stop a decision: a halt must reach all its tasks.
     if (runtime.logLevel !== 'silent')
       printLine(runtime, `${warning}internal error in journal: ${errorMessage(error)}`);
     return;
@@ -43,7 +43,7 @@ export function appendEntry(
   publishEntry(runtime, entry, body);
 }
 
-/** Tells listeners and the log what was written. */
+/** Passes a written entry to listeners and to the log. */
 export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = entry): void {
   for (const listener of runtime.listeners) {
     try {
@@ -52,7 +52,7 @@ export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = e
       countError(runtime, 'listener', error);
     }
   }
-  // Printed where the agent runs, in full: the person who runs it may read what it does.
+  // The log of the agent's own process is not redacted.
   if (runtime.logLevel !== 'silent')
     printLine(runtime, formatLogLine({ ...entry, ...body } as Entry, runtime.logLevel));
 }
@@ -62,14 +62,14 @@ function printLine(runtime: Runtime, line: string | undefined): void {
   try {
     runtime.print(line);
   } catch {
-    runtime.errors++; // A log that cannot be written is counted, and that is all that can be done.
+    runtime.errors++; // An error of the log is only counted.
   }
 }
 
-/** An error that is swallowed is counted, and told of. */
+/** Counts a swallowed error and writes an entry. */
 export function countError(runtime: Runtime, where: string, error: unknown): void {
   runtime.errors++;
-  if (runtime.isReportingError) return; // A listener that fails on the entry about its failure is not told again.
+  if (runtime.isReportingError) return; // Do not report an error of a listener about its own error.
   runtime.isReportingError = true;
   try {
     appendEntry(runtime, { type: 'internal-error', where, message: errorMessage(error), code: 'internal_error' });
@@ -89,7 +89,7 @@ export function addListener(runtime: Runtime, listener: JournalListener): () => 
   };
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -1,4 +1,4 @@
-/** What is said on stderr: trips and halts, and at `info` every record that has something to say. */
+/** The lines on stderr: trips and halts, and at `info` every record with a message. */
 
 import { failureLines, tripLine } from '../../core/controls/delegation/messages.ts';
 import type { Entry } from '../../core/event.ts';
@@ -9,7 +9,7 @@ export type LogLevel = 'silent' | 'trips' | 'info';
 const ours = 'switchgear: ';
 export const warning = `⚠️ ${ours}`;
 
-/** Loud unless said otherwise; silent inside a test runner. */
+/** The log level: `trips` by default, `silent` in a test runner. */
 export function resolveLogLevel(log: SwitchgearOptions['log']): LogLevel {
   if (typeof log === 'function') return 'info';
   const { NODE_TEST_CONTEXT, NODE_ENV, VITEST } = process.env;
@@ -25,7 +25,7 @@ export function formatLogLine(entry: Entry, level: LogLevel): string | undefined
       return `🔴 ${ours}${entry.name} tripped (${entry.cause}); calls are refused ${until}`;
     }
     case 'task-halted': {
-      if (entry.cause !== undefined) return undefined; // It ended with the task above, which has said so.
+      if (entry.cause !== undefined) return undefined; // The halt of its ancestor was already printed.
       const { code, counters } = entry.stop;
       if (code === 'delegation_limit') {
         return tripLine(String(counters.worker), Number(counters.actual), Number(counters.limit));

@@ -1,19 +1,19 @@
 /**
- * What is held where nobody asked for more: names, sizes, classes, counts. Words of a worker, messages of errors and
- * values of arguments go to whoever asks and to the terminal of whoever runs the agent; they are not kept.
+ * Redacts entries by default: the store keeps names, sizes, classes and counts. Texts of workers, error messages and
+ * argument values go to listeners and to the log of this process, but are not stored.
  */
 
 import type { EntryBody } from '../../core/event.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 
-/** The body of an entry as it is kept. Values come up only where there are rules, and these know how to hide them. */
+/** The redacted body of an entry. Only rules produce values, so the rule engine redacts them. */
 export function redactBody(body: EntryBody, rules: RuleEngine | undefined): EntryBody {
   if (body.type === 'delegation-returned') return { ...body, reason: failureClass(body.reason) };
   if (body.type === 'internal-error') return { ...body, message: /^\w+(?=: )/.exec(body.message)?.[0] ?? 'Error' };
   return rules === undefined ? body : rules.redact(body);
 }
 
-/** How a worker failed, without its words. */
+/** The class of a worker's failure, without its text. */
 function failureClass(reason: string): string {
   return (
     reason &&

@@ -1,6 +1,6 @@
 /**
- * Arguments as the journal holds them where a policy wants that: a few words without what looks like a secret, or all
- * of them within bounds. What was not told in the tick it was proposed in is not kept.
+ * Adds arguments to entries if the policy enables it: a short text without values that look like secrets, or the
+ * whole text within bounds. Arguments are dropped after the tick of their proposal.
  */
 
 import type { EntryBody } from '../../core/event.ts';
@@ -8,7 +8,7 @@ import { fingerprintDepthMax, fingerprintEntriesMax, fullContentMax, redactedCon
 import type { JournalSettings } from '../../core/settings.ts';
 import type { ArgumentContent } from '../../ports/policy.ts';
 
-/** What adds arguments to entries about proposals; undefined where nobody wants them held. */
+/** Creates the part that adds arguments to entries; undefined if the policy does not enable it. */
 export function createContent({ content }: JournalSettings): ArgumentContent | undefined {
   if (content === 'none') return undefined;
   let last: { readonly id: string | number; readonly args: WeakRef<readonly unknown[]> } | undefined;
@@ -24,7 +24,7 @@ export function createContent({ content }: JournalSettings): ArgumentContent | u
   };
 }
 
-/** Arguments in one line, as JSON has them but for what is cut or left out. It never throws. */
+/** Formats arguments as one line of JSON, with cuts and omissions. Never throws. */
 export function formatArguments(args: readonly unknown[], redacted: boolean): string {
   const max = redacted ? redactedContentMax : fullContentMax;
   const walk = { room: max, entries: fingerprintEntriesMax, redacted };
@@ -34,11 +34,11 @@ export function formatArguments(args: readonly unknown[], redacted: boolean): st
       .join(', ');
     return text.length > max ? `${text.slice(0, max - 1)}…` : text;
   } catch {
-    return ''; // A getter that throws, a revoked proxy: there is nothing to show.
+    return ''; // A throwing getter or a revoked proxy cannot be shown.
   }
 }
 
-/** What is left of the text to be made. */
+/** The remaining length of the text. */
 interface Walk {
   room: number;
   entries: number;
@@ -47,20 +47,20 @@ interface Walk {
 
 const hidden = '[redacted]';
 
-/** What secrets are called, in fields and in texts. */
+/** Names of secrets, in fields and in texts. */
 const secretWords =
   'pass(?:word|wd|phrase)|secret|(?:api|access|private|signing)[-_]?key|authorization|cookie|credentials?';
 
-/** Fields whose values are secrets by their names. */
+/** Matches field names whose values are secrets. */
 const secretName = new RegExp(`${secretWords}|(?:^|[_-])(?:pass|pwd)$|token$`, 'i');
 
-/** A value, with the quotes around it, which may be escaped, and whose end may be cut off. */
+/** Matches a value with its quotes, which may be escaped, and whose end may be cut off. */
 const said = /(?:\\*"[^"]*(?:"|$)|\\*'[^']*(?:'|$)|[^\s"'&,;]+)/.source;
 const secretWord = `(?:${secretWords}|[_-](?:pass|pwd)|token)`;
 
 const secretFlag = new RegExp(`^--?[\\w-]*${secretWord}$`, 'i');
 
-/** What looks like a secret in a text; the first group stays. */
+/** Matches secrets in a text; the first group stays. */
 const secrets: readonly RegExp[] = [
   /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /(\b(?:authorization|cookie)\s*:\s*)(?=[^\s"'\\])[^"'\r\n\\]+/gi,
@@ -88,24 +88,24 @@ function show(value: unknown, walk: Walk, depth: number): string {
     return `{${first(Object.keys(fields), walk).map((key) => field(key, fields, walk, depth))}}`;
   }
   if (typeof value !== 'string') return took(walk, typeof value === 'function' ? '[function]' : String(value));
-  // A secret may begin before the cut and end behind it.
+  // A secret may start before the cut and end after it.
   const seen = value.slice(0, 2 * walk.room + redactedContentMax);
   const text = walk.redacted ? redact(seen) : seen;
   return took(walk, JSON.stringify(text.length > walk.room ? `${text.slice(0, walk.room)}…` : text));
 }
 
-/** An entry of a list; what follows a flag of a secret in a list of words is one. */
+/** Formats an item of a list; the item after a secret flag, such as `--token`, is a secret. */
 function item(list: readonly unknown[], at: number, walk: Walk, depth: number): string {
   const before = list[at - 1];
   const isSecret = walk.redacted && typeof before === 'string' && secretFlag.test(before.slice(0, redactedContentMax));
   return isSecret ? took(walk, hidden) : show(list[at], walk, depth + 1);
 }
 
-/** A field; a pair of a name and a value is one as well. */
+/** Formats a field; an object with a name and a value counts as a field as well. */
 function field(key: string, fields: Readonly<Record<string, unknown>>, walk: Walk, depth: number): string {
   if (walk.room <= 0) return '…';
   const seen = key.slice(0, 2 * redactedContentMax);
-  const text = walk.redacted ? redact(seen) : seen; // A table may have secrets for its keys.
+  const text = walk.redacted ? redact(seen) : seen; // The keys of an object may be secrets.
   const name = `${took(walk, JSON.stringify(text.slice(0, redactedContentMax)))}:`;
   const called = key === 'value' ? (fields.name ?? fields.key) : key;
   const isSecret = walk.redacted && typeof called === 'string' && secretName.test(called);

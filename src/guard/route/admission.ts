@@ -1,6 +1,6 @@
 /**
- * The one gate: admit judges an action on the local view and takes what it needs, settle gives it back.
- * Gates fail closed, observers swallow: a bug of ours refuses a call or is counted, and never reaches the host.
+ * Admits and settles actions: `admitAction` judges an action with the local view and reserves what it needs; settling
+ * releases it. An internal error refuses a call, or is counted, and never reaches the host.
  */
 
 import { type Action, type Cost, givenBack, type Outcome, type Permit, type RuleHit } from '../../core/action.ts';
@@ -20,7 +20,7 @@ import { boundControlsOf, inheritHalt } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
-/** What settling an action may bring along. */
+/** Optional data of a settlement. */
 export interface Settlement {
   readonly cost?: Cost | undefined;
   readonly result?: ResultMark | undefined;
@@ -28,24 +28,24 @@ export interface Settlement {
   readonly stillRuns?: boolean | undefined;
 }
 
-/** A permit, or the verdict that stands against it. */
+/** A permit, or the stop that refuses the action. */
 export type AdmitResult = Permit | Stop;
 
-/** What an action was before its last word: it waited, was asked about, or was too deep from the start. */
+/** Why an action is refused for good: after a wait, after a question, or because of its depth. */
 export type RefusedAfter = 'wait' | 'ask' | 'depth';
 
 export function isStop(admission: AdmitResult): admission is Stop {
   return 'code' in admission;
 }
 
-/** Whether a verdict is not the last word. */
+/** Whether the action can be judged again after a verdict. */
 export function needsAnotherRound({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
 }
 
 /**
- * Judges an action and takes what it needs. A custom control that threw while it learnt of the admission takes the
- * admission back: the call is refused.
+ * Judges an action and reserves what it needs. If a custom control throws while it learns of the admission, the
+ * admission is undone and the call is refused.
  */
 export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { own } = runtime;
@@ -63,19 +63,20 @@ function judgeAndTake(runtime: Runtime, site: CallSite, action: Action, atMs: nu
   if (!site.isPast) runtime.store.shared?.refresh();
   const paused = runtime.applyOrders?.(atMs, site);
   if (task?.ended === true) inheritHalt(task);
-  if (task?.haltStop !== undefined) return task.haltStop; // Latched: one refusal for every later call.
-  if (paused !== undefined && !isObserving(runtime)) return paused; // It counts nowhere: the order was written down.
+  if (task?.haltStop !== undefined) return task.haltStop; // A halt is final: every later call gets the same refusal.
+  // A pause does not count as a refusal; the order has its own entry.
+  if (paused !== undefined && !isObserving(runtime)) return paused;
   const decision = decide(site.panel, { type: 'action-proposed', atMs, action });
   if (decision.verdict.kind === 'allow') return allowAction(runtime, site, action, atMs);
   if (!isObserving(runtime)) return refuseAction(runtime, site, action, decision, atMs);
-  // The gear only observes: what would have been refused is written down and passes.
+  // In observe mode the refusal is written and the call passes.
   writeRefusal(runtime, site, action, decision, atMs, { enforced: false });
   return allowAction(runtime, site, action, atMs);
 }
 
 function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { breaker, task, budgetSet } = site;
-  // What only a shared store can grant is asked for last: nobody else is against the call.
+  // Grants of a shared store are requested last, when all controls allow the call.
   const taken =
     !isObserving(runtime) &&
     (runtime.boundRules?.control.countCall?.(action, atMs) ??
@@ -92,7 +93,8 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   if (breaker !== undefined) {
     const state = breaker.cell.state;
     generation = state.generation;
-    // The last probe is this one, if it is one: counting them would miss a slot that an expired lease made free.
+    // If this call is a probe, it is the last one in the list. Comparing counts would miss a slot that an expired
+    // lease freed.
     probe = taken === true || (state.phase === 'half-open' && state.probes.at(-1)?.id === action.id);
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
@@ -122,7 +124,7 @@ function refuseAction(
   writeRefusal(runtime, site, action, decision, atMs, { enforced: true, ...(after && { after }) });
   if (task === undefined) return verdict;
   if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
-  else checkLimits(runtime, task, atMs); // One refusal more may be one too many.
+  else checkLimits(runtime, task, atMs); // This refusal may reach the limit of denials.
   return task.haltStop ?? verdict;
 }
 
@@ -138,7 +140,7 @@ function writeRefusal(
   appendEntry(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
 }
 
-/** The last word on an action that waited or was asked about, or could not be: it counts like any other refusal. */
+/** Refuses an action that waited, was asked about, or can do neither; it counts like any other refusal. */
 export function refuseForGood(
   runtime: Runtime,
   site: CallSite,
@@ -151,7 +153,7 @@ export function refuseForGood(
   return refuseAction(runtime, site, action, singleVote(verdict), runtime.clock.nowMs(), after);
 }
 
-/** A decision that one voice made. */
+/** A decision of a single verdict. */
 function singleVote(verdict: Stop): Decision {
   return { verdict, votes: [{ control: verdict.control, verdict }] };
 }
@@ -169,7 +171,7 @@ export function settleAction(
   const before = breaker?.cell.state.generation ?? 0;
   const lateBefore = breaker?.cell.state.late;
   const mark = markOf(outcome, result);
-  // One shape for all: fields that are not known are undefined, which the journal leaves out.
+  // One object shape for all events: unknown fields are undefined, which the journal omits.
   const event = {
     type: 'action-settled',
     atMs,
@@ -198,7 +200,7 @@ export function settleAction(
   }
 }
 
-/** A failure is known by what it brought or else by its error; waiting may mend it, whoever says so. */
+/** The mark of an outcome: that of the result, or else of the error; retryable if either says so. */
 function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | undefined {
   if (outcome.kind !== 'failure') return result;
   const { errorFingerprint: mark, error, retryAtMs } = outcome;
@@ -207,12 +209,12 @@ function markOf(outcome: Outcome, result: ResultMark | undefined): ResultMark | 
   return retryable ? { ...known, retryable } : known;
 }
 
-/** What the ending of an action made due: money spent, an output rule, a tool that failed once too often. */
+/** Checks limits after a settlement: money spent, an output rule, a tool that failed too often. */
 function checkAfterSettling(runtime: Runtime, site: CallSite, action: Action, atMs: number): void {
   const task = site.task;
   if (task === undefined || task.haltStop !== undefined || task.ended) return;
   const shared = checkAll(site.panel.slice(0, site.sharedControlCount), atMs, action);
-  // The task's limits as they are now, not as it began.
+  // Use the current limits of the task, not those at the start of the call.
   const due = stricter(shared, checkAll(boundControlsOf(runtime, task), atMs));
   if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
   else hintLoop(runtime, task, atMs);

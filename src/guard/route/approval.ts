@@ -1,4 +1,7 @@
-/** Puts a question to a person. Nobody there, no answer in time, or a broken channel: not approved. */
+/**
+ * Asks a person for an approval. Without an approver, an answer in time, or a working channel, the call is not
+ * approved.
+ */
 
 import type { Card } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -9,7 +12,7 @@ import { onHalt } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
-/** Who approved it, or the word against it. */
+/** Returns the person who approved, or a stop. */
 export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): Promise<string | Stop> {
   const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
@@ -24,7 +27,7 @@ export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): P
   const answer = await firstAnswer(runtime, site, card, approver, expiresAtMs);
   const atMs = clock.nowMs();
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, atMs);
-  // An answer after its time is none: a machine that slept may hear it before its own alarm.
+  // An answer after the timeout does not count: a machine that slept may receive it before its timer fires.
   if (answer === undefined || atMs >= expiresAtMs) {
     updateCard(runtime, card.id, { type: 'card-expired', atMs });
     return no('rule_unanswered');
@@ -33,12 +36,12 @@ export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): P
   const said = answer.approved ? 'approve' : 'decline';
   updateCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return no('rule_declined');
-  // Single use: the very call that asked goes on, and no other.
+  // An approval is used once, by the call that asked.
   updateCard(runtime, card.id, { type: 'card-used', atMs });
   return by;
 }
 
-/** The approver's answer, an answer given by hand, or undefined when time is up or the task ends. */
+/** The approver's answer or an answer by code; undefined at the timeout or the end of the task. */
 function firstAnswer(
   { clock, waiting }: Runtime,
   site: CallSite,

@@ -1,4 +1,4 @@
-/** What one target needs in one task, resolved once and kept until the settings change: panel, breaker, patience. */
+/** The panel, breaker and timeout of one target in one task, resolved once and kept until the settings change. */
 
 import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { evictOldest, getOrCreate } from '../../core/bounded.ts';
@@ -19,14 +19,14 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { boundControlsOf, budgetSetOf, type TaskState } from '../tasks/task.ts';
 
-/** A name that is called, with what the code around it says. */
+/** A guarded name with the options of its code. */
 export interface Target {
   readonly name: string;
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
-  /** The arguments of its calls are not known, so that no two calls can be compared. */
+  /** Whether the arguments of its calls are unknown, so that calls cannot be compared. */
   readonly isOpaque?: boolean;
-  /** Which rules fire before a call, where more is known of it than its arguments. */
+  /** Returns the rules that fire before a call, if more than its arguments is known. */
   match?(args: readonly unknown[]): readonly RuleHit[];
 }
 
@@ -34,25 +34,25 @@ export interface CallSite {
   readonly target: Target;
   readonly task: TaskState | undefined;
   readonly panel: Panel;
-  /** How many seats of the panel come before those of the task, which a reload may have made anew. */
+  /** The number of bound controls in the panel before those of the task, which a reload may replace. */
   readonly sharedControlCount: number;
   readonly breaker: BreakerEntry | undefined;
   readonly budgetSet: BudgetSet | undefined;
-  /** What the controls in force need of the arguments. */
+  /** The features of the arguments that the controls need. */
   readonly features: readonly FeatureDeclaration[];
   readonly timeoutMs: number;
   readonly patienceMs: number;
-  /** Where its entries belong. */
+  /** The place of its entries. */
   readonly place: EntryPlace;
   readonly agent: string;
   readonly session: string;
-  /** The settings it was made from: another number means that it has to be made again. */
+  /** The number of the settings it was made from; if the number differs, it must be made again. */
   readonly epoch: number;
-  /** Its calls are on their way already: others are not asked what is new before each. */
+  /** Whether its calls have started already; then the store is not refreshed before each. */
   readonly isPast?: boolean;
 }
 
-/** The target of a name about which the code says nothing: one for all calls, so that its lane is found again. */
+/** The shared target of a name without options, so that its call site is found again. */
 export function targetFor({ targets }: Runtime, name: string, kind: ActionKind): Target {
   return getOrCreate(targets, `${kind} ${name}`, callSitesMax, () => ({ name, kind }));
 }
@@ -69,7 +69,7 @@ export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | 
   return site!;
 }
 
-/** Forgets what was resolved: settings, rules or controls changed. */
+/** Drops all call sites after settings, rules or controls changed. */
 export function resetCallSites(runtime: Runtime): void {
   runtime.epoch++;
   runtime.boundRules = undefined;
@@ -100,7 +100,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
         redact: (body) => redactEntry(runtime, body),
         publish(entry, body) {
           publishEntry(runtime, entry, body);
-          // Others may have failed at the same moment: their count is known with the answer of the store.
+          // Other processes may have failed at the same time; the reply of the store contains their failures.
           const due = counting.check!(cell.state, entry.atMs);
           if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
         },
@@ -130,7 +130,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   };
 }
 
-/** The key of the breaker that a call shares with others: by its scope, and models by themselves. */
+/** The key of a breaker, by its scope; models have their own keys. */
 function breakerKey(
   runtime: Runtime,
   { name, kind }: Target,
@@ -145,7 +145,7 @@ function breakerKey(
   const key = cellKey('breaker', runtime.project, scope, { agent, session, task: task?.id ?? session }[scope], name);
   if (scope === 'task' && task !== undefined) {
     task.breakers ??= new Set();
-    task.breakers.add(key); // It ends with its task.
+    task.breakers.add(key); // The breaker ends with its task.
   }
   return key;
 }

@@ -1,6 +1,6 @@
 /**
- * The route of a call, for every entry: propose judges it, conclude refuses what cannot come back, settle reads its
- * ending once. Entries differ in who runs the call and in how a refusal is delivered, and in nothing else.
+ * The route of a call, the same for every entry: propose judges it, in rounds if it may wait; settle reads its ending
+ * once. Entries differ only in who runs the call and in how a refusal is delivered.
  */
 
 import { type Action, cancelled, type Outcome, success } from '../../core/action.ts';
@@ -22,18 +22,18 @@ import { failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
 import { readOutcome, readSettlement } from './outcome.ts';
 import { laterRounds } from './rounds.ts';
 
-/** The ending of a call, or that nobody knows it. */
+/** The ending of a call, or `cancelled` if it is unknown. */
 export type CallEnding = Ending | { readonly cancelled: true };
 
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 
-/** Judges an action whose caller cannot come back: a verdict that waits or asks becomes a refusal. */
+/** Judges an action whose caller cannot wait: a verdict that waits or asks becomes a refusal. */
 export function proposeOnce(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const result = admitAction(runtime, site, action, atMs);
   return isStop(result) && needsAnotherRound(result) ? refuseForGood(runtime, site, action, result) : result;
 }
 
-/** Judges an action whose caller waits: it comes back until there is a permit or a refusal. */
+/** Judges an action whose caller can wait, in rounds, until there is a permit or a refusal. */
 export async function proposeInRounds(
   runtime: Runtime,
   site: CallSite,
@@ -45,9 +45,9 @@ export async function proposeInRounds(
 }
 
 /**
- * Settles a call by its ending, once. The ending of a call that was given up frees its slot and books its cost.
- * `isUncut`: nothing cut the call at its time limit, so that an ending past the limit counts as a timeout.
- * Results are compared by what `shown` makes of them.
+ * Settles a call by its ending, once. The ending of a call that timed out frees its slot and counts its cost.
+ * `isUncut`: the call was not interrupted at its timeout, so an ending after the timeout counts as a timeout. Results
+ * are compared by the return value of `shown`.
  */
 export function settleEnding(
   runtime: Runtime,

@@ -1,4 +1,4 @@
-/** Runs a guarded function: rounds on the route, the call itself outside any lock, and one settlement from any exit. */
+/** Runs a guarded function: judges the call in rounds, runs it outside any lock, and settles it exactly once. */
 
 import type { Permit } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
@@ -16,7 +16,7 @@ import { makeAction, reportMissingTask } from './proposal.ts';
 import { attachHint, deliverRefusal, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds } from './rounds.ts';
 
-/** The function, guarded. */
+/** Returns the guarded function. */
 export function guardFunction<F extends AnyFunction>(
   runtime: Runtime,
   target: Target,
@@ -41,7 +41,7 @@ export function guardFunction<F extends AnyFunction>(
       if (task === undefined) reportMissingTask(runtime, name, atMs);
       const action = makeAction(runtime, current, args, loose);
       admission = admitAction(runtime, current, action, atMs);
-      // In its own tick nobody can wait.
+      // A synchronous call cannot wait.
       if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && !runtime.isDisposed)) {
         admission = refuseForGood(runtime, current, action, admission);
       }
@@ -90,7 +90,7 @@ export function guardFunction<F extends AnyFunction>(
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
-    // A gear that only observes cuts nothing: past its time a call is a failure when it ends.
+    // An observing gear interrupts nothing: a call past its timeout is a failure when it ends.
     return current.timeoutMs > 0 && !isObserving(runtime)
       ? settleInTime(call, promise, loose)
       : settleAtEnd(call, promise, loose);
@@ -99,7 +99,9 @@ export function guardFunction<F extends AnyFunction>(
   return guarded;
 }
 
-/** Settles a call when its work ends. Returns the derived promise, so that a failure nobody awaits warns as in Node. */
+/**
+ * Settles a call when its work ends. Returns the derived promise, so that an unhandled failure causes Node's warning.
+ */
 function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
   return promise.then(
     (value) => {
@@ -113,7 +115,7 @@ function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOp
   );
 }
 
-/** Settles a call when its work ends, or when its time is up. */
+/** Settles a call when its work ends or at its timeout. */
 function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
   return new Promise((resolve, reject) => {
     call.limit(reject);
@@ -140,6 +142,6 @@ function isAsyncFunction(fn: AnyFunction): boolean {
   try {
     return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
   } catch {
-    return false; // A function that does not want to be looked at shows itself when it returns.
+    return false; // The function cannot be inspected; its return value decides.
   }
 }

@@ -1,4 +1,4 @@
-/** Calls that are out: their signals, their progress, their time, and their one settlement. */
+/** Running calls: their signals, progress, timeouts and single settlement. */
 
 import type { Outcome, Permit } from '../../core/action.ts';
 import type { TimedLink, TimedList } from '../../platform/timer-queue.ts';
@@ -12,24 +12,24 @@ import { recordPermitEvent } from '../tasks/task-events.ts';
 import { type Settlement, settleAction } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
-/** A call that is out, as far as its settlement goes. */
+/** A running call, as its settlement needs it. */
 export interface LeasedCall {
   readonly site: CallSite;
   readonly permit: Permit;
   settled: boolean;
   /** Whether the signal of the call was aborted. */
   readonly aborted?: boolean;
-  /** Takes back what its task's halt would do to it. */
+  /** Removes the call from the halt of its task. */
   forget?: (() => void) | undefined;
 }
 
-/** Remembers a call whose lease has to be renewed: it holds a probe. */
+/** Registers a call that holds a probe, whose lease must be renewed. */
 export function holdLease(runtime: Runtime, call: LeasedCall): void {
   runtime.probes.add(call);
   ensureSweep(runtime);
 }
 
-/** Settles a call, once and whatever happens on the way. */
+/** Settles a call once, also if reading its ending throws. */
 export function settleCall(
   runtime: Runtime,
   call: LeasedCall,
@@ -49,8 +49,8 @@ export function settleCall(
 }
 
 /**
- * The one hot object of a call: the frame it runs in, its link among the timeouts, what its function may ask for.
- * Signals are made only when the function asks for one.
+ * The one object of a call on the hot path: its context frame, its link in the list of timeouts, and the public
+ * `Call`. A signal is created only when the function reads it.
  */
 export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   readonly runtime: Runtime;
@@ -106,13 +106,16 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
     return this.controller.signal;
   }
 
-  /** Its promise is rejected when its time is up; the slot is kept until the work really ends. */
+  /** Rejects the promise at the timeout; the slot is kept until the work really ends. */
   limit(reject: (error: unknown) => void): void {
     this.reject = reject;
     this.runtime.timeouts.add(this.site.timeoutMs, this);
   }
 
-  /** It came back. Its promise is let go: in some engines that holds the call around this one, and so on. */
+  /**
+   * Ends the timeout of a returned call and drops its promise, which in some engines would keep all outer calls in
+   * memory.
+   */
   unlimit(): void {
     this.runtime.timeouts.remove(this);
     this.reject = undefined;
@@ -132,7 +135,7 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   }
 }
 
-/** Whatever kept it, nobody waits any longer: to its tool that is like a network that does not answer. */
+/** The outcome of a timeout: a retryable failure, like a network without a reply. */
 export const failureOfTimeout: Outcome = Object.freeze({ kind: 'failure', error: 'NetworkError', errorFingerprint: 1 });
 
 export function timeoutError(name: string, secs: number): DOMException {

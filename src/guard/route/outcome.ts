@@ -12,10 +12,10 @@ import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LeasedCall } from './live-call.ts';
 
-/** Where there is no breaker, no error is on a list. */
+/** The error lists of a call without a breaker. */
 export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
 
-/** What the ending of a call means for its tool. */
+/** Reads the outcome of a call from its ending. */
 export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
   const { breaker, task } = call.site;
   const classified = options.classify?.(ending);
@@ -25,15 +25,15 @@ export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOpti
     const { names, message } = 'error' in ending ? readError(ending.error) : { names: ['ToolError'], message: '' };
     return { kind: 'failure', error: names[0]!, errorFingerprint: errorFingerprint(names[0]!, message) };
   }
-  // A task that was halted has cancelled its calls: their errors say nothing about the tool.
+  // A halted task has cancelled its calls, so their errors do not count for the tool.
   if ('error' in ending && task?.halt !== undefined && call.aborted === true) return cancelled;
   return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
 }
 
-/** The mark of a success that brings nothing: of many tools, every one. */
+/** The mark of a success without a result, which is common. */
 const nothing = markResult(undefined, true);
 
-/** What a call brings along when it ends: its cost, the mark of its result, the rules on it that hold. */
+/** Reads the settlement data of a call: its cost, the mark of its result, the output rules that fire. */
 export function readSettlement(
   runtime: Runtime,
   site: CallSite,

@@ -1,4 +1,4 @@
-/** The action of a call: features of its arguments, never the arguments. */
+/** Makes the action of a call: features of its arguments, never the arguments. */
 
 import type { Action } from '../../core/action.ts';
 import { toMicros } from '../../core/builtin-prices.ts';
@@ -35,7 +35,7 @@ export function makeAction(
     worstMicros: worst === undefined ? 0 : toMicros(boundedCost(worst.usd)),
     worstTokens: worst === undefined ? 0 : boundedCost(worst.tokens),
     patienceMs: site.patienceMs,
-    task: task?.id as string, // Absent and undefined are the same to whoever reads it; one shape is faster.
+    task: task?.id as string, // Readers treat absent and undefined alike; one object shape is faster.
   };
   runtime.content?.rememberArgs(plain.id, args);
   const call = task && callKey(target.name, args);
@@ -56,7 +56,7 @@ export function makeAction(
   };
 }
 
-/** The features that controls need of the arguments. */
+/** Reads the features of the arguments that controls need. */
 function readFeatures({ features, target }: CallSite, args: readonly unknown[]): Action['features'] {
   const found: Record<string, number> = {};
   for (const { name, read } of features) {
@@ -64,7 +64,7 @@ function readFeatures({ features, target }: CallSite, args: readonly unknown[]):
       const value = read(target.name, args);
       if (value !== undefined) found[name] = fingerprint(name, value);
     } catch {
-      found[name] = 1; // Arguments that cannot be read count as one value.
+      found[name] = 1; // Unreadable arguments all have the same value.
     }
   }
   return found;
@@ -74,7 +74,7 @@ function boundedCost(value: number | undefined): number {
   return value !== undefined && value > 0 ? Math.min(value, 1e12) : 0;
 }
 
-/** Says once that calls are made outside any task, where most limits do not hold. */
+/** Reports once that a call was made outside any task, where most limits do not apply. */
 export function reportMissingTask(runtime: Runtime, name: string, atMs: number): void {
   if (runtime.reportedOnce.has('task-missing')) return;
   runtime.reportedOnce.add('task-missing');

@@ -7,20 +7,27 @@ import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallSite } from './call-site.ts';
 
-/** The value, with the note that its task holds; one that cannot carry it stays as it is, and the note waits. */
+/**
+ * Adds the pending hint of the task to a result. If the result cannot carry it, the result stays unchanged and the
+ * hint waits.
+ */
 export function attachHint({ task, target }: CallSite, value: unknown): unknown {
   const note = task?.loopHint;
-  if (task === undefined || note === undefined || target.kind !== 'tool') return value; // A model's words are its own.
+  // Do not change the output of a model.
+  if (task === undefined || note === undefined || target.kind !== 'tool') return value;
   try {
     const noted = add(value, note);
     if (noted !== value) task.loopHint = undefined;
     return noted;
   } catch {
-    return value; // A value that does not want to be looked at.
+    return value; // The value cannot be inspected.
   }
 }
 
-/** Data as text stays untouched, and so does a single word or a list of them: somebody may parse or compare it. */
+/**
+ * Matches texts that must stay unchanged, because code may parse or compare them: data, and single words or lists of
+ * words.
+ */
 const data = /^\s*(["[{<]|-?\d|---|true\b|false\b|null\b|\S*[^\S\n]*(\n|$))/;
 
 function add(value: unknown, note: string): unknown {
@@ -30,19 +37,19 @@ function add(value: unknown, note: string): unknown {
   return { ...(value as object), content: [...content, { type: 'text', text: `[switchgear] ${note}` }] };
 }
 
-/** The refused value, thrown where the gear or the breaker is asked to. */
+/** Returns the refused value, or throws it if the gear or the breaker settings say so. */
 export function deliverRefusal(runtime: Runtime, refusal: Refusal, site: CallSite | undefined): Refused {
   if (runtime.throws || site?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
   return refused(refusal, site?.agent ?? '', site?.session ?? '');
 }
 
-/** What could not be decided is refused, and counted. */
+/** Refuses a call after an internal error, and counts the error. */
 export function refuseOnError(runtime: Runtime, where: string, name: string, error: unknown): Refusal {
   countError(runtime, where, error);
   return undecidedRefusal(name, readError(error).message);
 }
 
-/** The refusal of what nobody can decide on. */
+/** The refusal of a call that could not be decided. */
 export function undecidedRefusal(name: string, reason: string): Refusal {
   const stop = { kind: 'deny', code: 'internal_error', control: 'guard', counters: {} } as const;
   return explain({ ...stop, reason }, { name, agent: '', atMs: 0 });

@@ -1,4 +1,4 @@
-/** Rounds on the route: a wait or a question brings an action back to be judged again, at most so many times. */
+/** Judges an action again after a wait or a question, a bounded number of times. */
 
 import type { Action } from '../../core/action.ts';
 import { roundsMax } from '../../core/limits.ts';
@@ -9,7 +9,7 @@ import { onHalt } from '../tasks/task.ts';
 import { type AdmitResult, admitAction, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 
-/** The permit that came of it, or the last word against it. `act` makes the action anew. */
+/** Returns a permit or the final stop. `act` makes the action again for each round. */
 export async function laterRounds(
   runtime: Runtime,
   site: CallSite,
@@ -25,7 +25,7 @@ export async function laterRounds(
       const asked = fingerprint('', args);
       const said = await runtime.ask(runtime, site, stop);
       if (typeof said !== 'string') return refuseForGood(runtime, site, act(), said, 'ask');
-      // A yes is for the arguments as they were: changed meanwhile, they are asked about anew.
+      // An approval is for the original arguments: if they have changed, a person is asked again.
       approvedBy = fingerprint('', args) === asked ? said : undefined;
     } else return stop;
     if (runtime.isDisposed) break;
@@ -38,7 +38,7 @@ export async function laterRounds(
   return needsAnotherRound(stop) ? refuseForGood(runtime, site, act(), stop) : stop;
 }
 
-/** Waits until a time of the gear's clock, until the task ends, or until nobody waits here any more. */
+/** Waits until a time of the gear's clock, until the task ends, or until the gear is disposed. */
 function sleepUntil({ clock, waiting }: Runtime, { task }: CallSite, untilMs: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {

@@ -1,4 +1,4 @@
-/** Which task and which call the running code belongs to, across awaits. One storage for the whole process. */
+/** Tracks the task and the call of the running code across awaits, in one storage for the whole process. */
 
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Call } from '../api.ts';
@@ -23,8 +23,8 @@ export function frameOf(runtime: Runtime): Frame | undefined {
 }
 
 /**
- * Runs a call, without a closure: this is the hot path. Leaving the scope of a resource puts back what was around it;
- * `storage.run` would make that anew.
+ * Runs a call without a closure, because this is the hot path. Leaving the resource scope restores the outer frame;
+ * `storage.run` would create it again.
  */
 export function applyInside(
   frame: Frame,
@@ -44,7 +44,7 @@ export function runInside<T>(runtime: Runtime, task: TaskState, run: () => T): T
   return storage.run({ runtime, task, call: undefined, outer: outerOf(runtime) }, run);
 }
 
-/** The frame around a new one. Of one gear only the innermost counts: calls that begin one another hold no row. */
+/** The outer frame of a new one. It skips frames of the same gear, so that nested calls form no growing chain. */
 export function outerOf(runtime: Runtime): Frame | undefined {
   const around = storage.getStore();
   return around?.runtime === runtime ? around.outer : around;

@@ -1,4 +1,7 @@
-/** Equal values, equal numbers: one bounded pass over a value, in any order of its keys. Never 0, never a throw. */
+/**
+ * Computes fingerprints: equal values give equal numbers, in any order of keys, in one bounded pass. Never 0, never
+ * throws.
+ */
 
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../../core/limits.ts';
@@ -6,7 +9,7 @@ import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from
 const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;
 
-/** The part of a walk that is left: characters and entries. */
+/** The remaining characters and entries of a pass. */
 interface Allowance {
   characters: number;
   entries: number;
@@ -18,15 +21,15 @@ export function fingerprint(name: string, value: unknown): number {
   try {
     return mix(hashText(name, basis, name.length), walk(value, allowance, 0)) | 0 || 1;
   } catch {
-    return 1; // A hostile value (a throwing getter, a revoked proxy) is like any other of its kind.
+    return 1; // Unreadable values (a throwing getter, a revoked proxy) all have the same fingerprint.
   }
 }
 
-/** Fields that change from call to call although the call is the same. */
+/** Matches fields that differ between equal calls. */
 const volatile =
   /^(_meta|nonce|timestamp|traceparent|(request|trace|span|correlation|idempotency|tool_?call)_?(id|key))$/i;
 
-/** The fingerprint without volatile fields, or undefined where there are none at the top. */
+/** The fingerprint without volatile top-level fields, or undefined if there are none. */
 export function callKey(name: string, value: unknown): number | undefined {
   try {
     const fields = Array.isArray(value) ? value[0] : value;
@@ -35,7 +38,7 @@ export function callKey(name: string, value: unknown): number | undefined {
     const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !volatile.test(key)));
     return fingerprint(name, Array.isArray(value) ? [kept, ...value.slice(1)] : kept);
   } catch {
-    return undefined; // A value that does not want to be looked at is compared as it is.
+    return undefined; // The value cannot be inspected, so it is compared as a whole.
   }
 }
 
@@ -50,7 +53,7 @@ function hashText(text: string, seed: number, length: number): number {
   return hash;
 }
 
-/** A long text counts by its beginning, its end and its length. */
+/** Hashes a text; a long text by its beginning, its end and its length. */
 function hashString(text: string, allowance: Allowance): number {
   const looked = Math.min(text.length, allowance.characters);
   allowance.characters -= looked;
@@ -85,7 +88,7 @@ function hashNumber(value: number): number {
   return hashText(text, basis ^ 7, text.length);
 }
 
-/** Lists, and bytes: the names of their entries would fill the memory. */
+/** Whether a value is a list or bytes, whose keys would use too much memory. */
 function isList(value: object): value is readonly unknown[] {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
 }

@@ -1,4 +1,4 @@
-/** Checks of what the host hands in: a clear error then, so that nothing throws while guarding. */
+/** Checks options when they are passed, so that no error is thrown later during a call. */
 
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { breakerFields } from '../../core/controls/breaker/fields.ts';
@@ -7,9 +7,9 @@ import { SwitchgearError } from '../../core/error.ts';
 import { nameLengthMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 
-/** Throws unless the value may be what it is called. */
+/** Throws if the value is not valid for the option `what`. */
 export type Check = (what: string, value: unknown) => unknown;
-/** The options there are, and what each of them may be. */
+/** The known options with their checks. */
 export type Checks = Readonly<Record<string, Check>>;
 
 export function invalid(message: string): SwitchgearError {
@@ -21,7 +21,7 @@ function must<T>(what: string, value: unknown, kind: string, fits: boolean): T {
   return value as T;
 }
 
-/** Whatever it is, somebody else looks at it. */
+/** Accepts any value, which is checked elsewhere. */
 export const isA: Check = (_, value) => value;
 
 export function name(what: string, value: unknown): string {
@@ -50,7 +50,7 @@ export function choices(...words: readonly (string | boolean)[]): Check {
 
 export const kind = choices('tool', 'model', 'delegation', 'step');
 
-/** An options object with nothing in it that nobody reads: a typo must not switch anything off. */
+/** Checks an options object without unknown keys: a typo must not switch a limit off. */
 export function options(what: string, value: unknown, checks: Checks): void {
   readable(what, () => {
     const given = object(what, value);
@@ -88,13 +88,13 @@ export function list(what: string, value: unknown): readonly unknown[] {
   return readable(what, () => [...must<unknown[]>(what, value, 'a list', Array.isArray(value))]);
 }
 
-/** Seconds like any other setting; 0 = none. */
+/** The timeout in milliseconds from seconds; 0 = none. */
 export function timeoutOf(where: string, timeoutSecs: number | undefined): number | undefined {
   const said = timeoutSecs === undefined || timeoutSecs === 0 ? {} : { timeoutSecs };
   return checkSettingOverrides(breakerFields, defaultBreaker, said, where).timeoutSecs;
 }
 
-/** What is read from outside may refuse to be: a hostile getter, a revoked proxy. */
+/** Reads a value from the host, which may throw: a getter, a revoked proxy. */
 function readable<T>(what: string, read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** The works of a gear: one record of everything that it holds. The files beside this one are functions over it. */
+/** The runtime of a gear: one record of its whole state, used by the functions of `guard/`. */
 
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
@@ -37,16 +37,16 @@ export interface Runtime {
   readonly throws: boolean;
   readonly policyEngine: PolicyEngine | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** In force now; a reload replaces them. */
+  /** The settings in force; a reload replaces them. */
   settings: Settings;
   rules: RuleEngine | undefined;
-  /** Asks a person about a call. Chains ask in their own way. */
+  /** Asks a person about a call; chains replace this function. */
   ask: typeof askPerson;
-  /** After `dispose`: a call that waited or was asked about is refused. */
+  /** Whether the gear was disposed; then waiting calls are refused. */
   isDisposed: boolean;
   /** Budgets beyond one task. */
   budgets: Budgets | undefined;
-  /** Where the journal holds arguments. */
+  /** Adds arguments to entries, if the policy enables it. */
   content: ArgumentContent | undefined;
   /** Custom controls, once there are any. */
   own: BoundCustomControls | undefined;
@@ -54,53 +54,56 @@ export interface Runtime {
   readonly logLevel: LogLevel;
   readonly print: (line: string) => void;
   listeners: readonly JournalListener[];
-  /** Errors of listeners and of our own that were swallowed, and whether one is being told of. */
+  /** The number of swallowed errors, and whether one is being reported. */
   errors: number;
   isReportingError: boolean;
 
   readonly breakers: Map<string, BreakerEntry>;
   readonly breakerControls: Map<string, BreakerControl>;
-  /** Settings given by name in code, for breakers that exist and that will. */
+  /** Settings by name from code, for existing and future breakers. */
   readonly tunings: Map<string, Partial<BreakerSettings>>;
-  /** Names that are held: a breaker of such a name is held from its first call on. */
+  /** Names that are held by hand; a new breaker of such a name starts held. */
   readonly heldNames: Set<string>;
-  /** Where callees can be asked how they are. */
+  /** Health checks, once there are any. */
   health: HealthChecks | undefined;
 
-  /** Grows when settings, rules or controls change: lanes of an earlier one are made anew. */
+  /** Grows when settings, rules or controls change: call sites of an earlier number are made again. */
   epoch: number;
   boundRules: (BoundControl & { readonly control: Partial<Pick<SharedRules, 'countCall'>> }) | undefined;
-  /** The lanes outside any task. */
+  /** The call sites outside any task. */
   readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
   readonly workers: Set<string>;
-  /** What each worker said last, and to which request. */
+  /** The last answer of each worker, and its request. */
   readonly returns: Map<string, { readonly request: number; readonly text: string }>;
 
   readonly tasks: Map<string, TaskState>;
   readonly taskControls: Map<string, TaskControls>;
-  /** Tasks that were halted and may be tried again. */
+  /** Halted tasks that may be retried. */
   readonly halted: Map<string, TaskState>;
-  /** Ends the wait for the next sweep, while there is one. */
+  /** Cancels the next sweep, if one is scheduled. */
   cancelSweep: (() => void) | undefined;
 
   readonly timeouts: TimerQueue;
-  /** Calls that are out and hold a probe: their leases have to be renewed. */
+  /** Running calls that hold a probe, whose leases must be renewed. */
   readonly probes: Set<LeasedCall>;
-  /** What is waited for: answers by card, since one may come from elsewhere, and times. Each ends without any. */
+  /**
+   * Pending waits: for answers by card id, which may come from another process, and for times. Calling one without an
+   * answer ends the wait.
+   */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
-  /** Carries out what an operator ordered; absent where nobody shares the store. */
+  /** Applies operator orders; absent without a shared store. */
   applyOrders: ApplyOrders | undefined;
-  /** Writes down for others what changed in the tasks; absent where nobody shares the store. */
+  /** Publishes changed tasks to other processes; absent without a shared store. */
   showing: TaskPublisher | undefined;
-  /** What is said once: that a call has no task, that a model has no price. */
+  /** Reports that are made once: a call without a task, a model without a price. */
   readonly reportedOnce: Set<string>;
   ids: number;
-  /** What ids of this gear begin with: unlike those of others, where others share the store. */
+  /** The prefix of ids of this gear; unique on a shared store. */
   readonly idStem: string;
 }
 
-/** What hooks, chains and the supervisor set on a gear of theirs, beyond the options of the library. */
+/** Internal options of gears that hooks, chains and the supervisor create. */
 export interface RuntimeOverrides {
   /** Checks policies and makes their rules. Without it a gear takes no policy and reads no environment. */
   readonly policyEngine?: PolicyEngine;

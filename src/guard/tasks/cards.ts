@@ -1,4 +1,4 @@
-/** The cards of a gear: opened when something halted or asks, turned by answers and by time. */
+/** The cards of a gear: opened by halts and questions, changed by answers and by time. */
 
 import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -6,7 +6,7 @@ import { appendEntry, keepsContent } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { entryPlace, type TaskState } from './task.ts';
 
-/** Makes the card of a question: what wants to go on, why it must be approved, and until when. */
+/** Makes the card of a question: the call, why it must be approved, and until when. */
 export function makeQuestionCard(
   { settings }: Runtime,
   id: string,
@@ -53,7 +53,7 @@ export function openCard(runtime: Runtime, card: Card, task: TaskState | undefin
   appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
 }
 
-/** The card after an event, or as it was; undefined where there is none. */
+/** Applies an event to a card and returns the card; undefined if the id is unknown. */
 export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card | undefined {
   const before = runtime.store.card(id);
   const card = before && changeCard(before, event);

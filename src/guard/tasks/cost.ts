@@ -1,4 +1,4 @@
-/** What model calls cost: priced one by one, and never at zero because a price is unknown. */
+/** Prices model calls one by one; a model without a known price is never free. */
 
 import type { Cost } from '../../core/action.ts';
 import { toMicros } from '../../core/builtin-prices.ts';
@@ -8,7 +8,7 @@ import type { Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** The cost of one model call; `costUsd` where the host knows it better. */
+/** The cost of one model call; `costUsd` of the usage overrides the price list. */
 export function priceUsage(
   runtime: Runtime,
   usage: Usage & { readonly costUsd?: number },
@@ -20,7 +20,7 @@ export function priceUsage(
   const { costUsd = -1 } = usage;
   if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
   const price = prices.price(usage);
-  // A price that is no number would switch the limit off for good: it is no price.
+  // Ignore a price that is not a number: it would switch the limit off.
   if (price !== undefined && price.costUsd >= 0) return { micros: toMicros(price.costUsd), tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
   const dearest = prices.dearest(usage);
@@ -38,7 +38,7 @@ export function boundedModelName(model: unknown): string {
   return String(model ?? '').slice(0, nameLengthMax);
 }
 
-/** A count of tokens as it should be: whole and not negative, whatever came. */
+/** The value as a token count: whole and not negative. */
 function whole(value: unknown): number {
   return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
 }

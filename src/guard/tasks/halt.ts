@@ -1,4 +1,4 @@
-/** How a task is ended by a control, once and with all below it, and how it is told that it is on its way there. */
+/** Halts a task with its descendants, once, and writes notices before a limit is reached. */
 
 import { evictOldest } from '../../core/bounded.ts';
 import type { Card } from '../../core/card.ts';
@@ -15,13 +15,13 @@ import { createCardId, openCard } from './cards.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyEvent } from './task-events.ts';
 
-/** Ends a task and everything below it; never its parent. */
+/** Halts a task and its descendants, never its parent. */
 export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string, atMs: number): void {
   const { ends, code, counters } = stop;
   let ended = task;
   while (ends && (ends === 'root' || ended.id !== ends) && ended.parent !== undefined) ended = ended.parent;
-  if (ended.haltStop !== undefined || ended.ended) return; // What is over cannot be ended again.
-  if (code === 'idle_timeout' && hasLivingChild(ended)) return; // Not idle while one below it is not.
+  if (ended.haltStop !== undefined || ended.ended) return; // The task has already ended.
+  if (code === 'idle_timeout' && hasLivingChild(ended)) return; // A task is not idle while a descendant is active.
   const { id, agent, parent } = ended;
   const refusal = explain(stop, { name, agent, task: id, atMs });
   if (isObserving(runtime)) {
@@ -50,7 +50,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   openCard(runtime, card, ended, atMs);
 }
 
-/** Ends a task, or every task, as a person says. */
+/** Halts a task, or every task, by order of a person. */
 export function haltByOperator(
   runtime: Runtime,
   tasks: Iterable<TaskState>,
@@ -89,10 +89,10 @@ function latch(
   }
 }
 
-/** Says once that a task is on its way to a limit. */
+/** Writes a notice once when a task is close to a limit. */
 export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): void {
   for (const { control, cell, cellOwner } of boundControlsOf(runtime, task)) {
-    if (cellOwner !== 'self') break; // Those above it are told themselves.
+    if (cellOwner !== 'self') break; // Ancestors get their own notices.
     for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
       const { name, limit } = gauge;
       if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
@@ -107,7 +107,10 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
 }
 
-/** Tells the model once that it seems to go in circles, before anything is refused; again if it had moved on. */
+/**
+ * Sets a hint for the model about a suspected loop, once, before a call is refused; again if the agent made progress
+ * in between.
+ */
 export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void {
   const { loop } = task.cells;
   const counters = loop && task.controls.loop?.hint?.(loop.state)?.counters;
@@ -115,7 +118,7 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     const memory = loop?.state.memory ?? null;
     if (memory !== null && sumPoints(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
-    task.loopHint = undefined; // It moved on before it was told.
+    task.loopHint = undefined; // The agent made progress before it got the hint.
   } else if (!task.suspected) {
     task.suspected = true;
     const message = describeRepeat(counters);
@@ -124,18 +127,20 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
   }
 }
 
-/** Whether something is said of a task for the first time. */
+/** Whether a report about a task is made for the first time. */
 function isNews(task: TaskState, what: string): boolean {
   task.noticed ??= new Set();
   return task.noticed.size < task.noticed.add(what).size;
 }
 
-/** A child that is silent for too long is halted itself, so one that is not halted is not idle. */
+/**
+ * Whether a task has an active child. An idle child would be halted itself, so a child that is not halted is active.
+ */
 function hasLivingChild({ children }: TaskState): boolean {
   return [...(children ?? [])].some((child) => child.haltStop === undefined && !child.noticed?.has('idle_timeout'));
 }
 
-/** A child that ends or is halted is a sign of life to its parent, which now has to go on without it. */
+/** Counts the end of a child as a sign of life of its parent. */
 export function touchParent(runtime: Runtime, task: TaskState, atMs: number): void {
   if (task.haltStop === undefined && !task.ended) applyEvent(runtime, task, { type: 'sign-observed' }, atMs);
 }

@@ -1,4 +1,4 @@
-/** What a task is told from outside: words, usage, calls that others let through, signs of life. It never throws. */
+/** Observes events of a task: texts, usage, calls that Switchgear did not decide on, signs of life. Never throws. */
 
 import { evictOldest } from '../../core/bounded.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
@@ -37,7 +37,7 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
   switch (observation.type) {
     case 'assistant': {
       const text = boundedText(observation.text);
-      if (text.trim() === '' && observation.toolUse === true) break; // A turn that only calls tools says nothing.
+      if (text.trim() === '' && observation.toolUse === true) break; // A turn with only tool calls has no text.
       const heard = recordText(task, text, settings.loop);
       const { toolUse } = observation;
       applyAndCheck(runtime, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
@@ -57,10 +57,10 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
     }
     case 'tool_result': {
       const seen = takeTrackedCall(task, observation.id);
-      if (seen === undefined) break; // A call of ours settles itself; one that nobody saw cannot be compared.
+      if (seen === undefined) break; // A guarded call settles itself; the result of an unseen call cannot be compared.
       const result = markResult(observation.output, observation.ok !== false);
       const likeness = compareCall(task, observation.id, result);
-      if (result === undefined) break; // What it brought cannot be told.
+      if (result === undefined) break; // The result is unknown.
       applyAndCheck(
         runtime,
         task,
@@ -88,7 +88,7 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
       const mark = fingerprint('user', boundedText(observation.text));
       if (task.prompts.has(mark)) {
         recentOutputOf(task).asked = true;
-        break; // A harness that says the same again is no person.
+        break; // A repeated prompt comes from the harness, not from a person.
       }
       if (task.prompts.size < promptsMax) task.prompts.add(mark);
       clearRecentOutput(task);
@@ -105,9 +105,9 @@ function boundedText(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, textLengthMax) : '';
 }
 
-/** Whether an id was counted before, by whomever; it is from now on. */
+/** Whether an id was counted before; marks it as counted. */
 export function wasCounted(task: TaskState, kind: 'call' | 'usage', id: string | undefined): boolean {
-  if (typeof id !== 'string' || id === '') return false; // Hosts write null or nothing where they have no id.
+  if (typeof id !== 'string' || id === '') return false; // Hosts without ids pass null or an empty text.
   task.counted ??= new Set();
   const key = `${kind}:${id}`;
   if (task.counted.has(key)) return true;

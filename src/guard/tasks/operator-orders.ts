@@ -1,4 +1,4 @@
-/** Orders of an operator reach a gear here, where others share its store. */
+/** Connects operator orders of a shared store to a gear. */
 
 import type { ApplyOrders } from '../../ports/orders.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -6,7 +6,7 @@ import { haltByOperator } from './halt.ts';
 import type { TaskState } from './task.ts';
 import { pauseTask, resumeTask } from './task-tree.ts';
 
-/** How this gear obeys; undefined where nobody else can say anything. */
+/** Returns the function that applies orders to this gear; undefined without a shared store. */
 export function subscribeToOrders(runtime: Runtime): ApplyOrders | undefined {
   return runtime.store.shared?.subscribeToOrders<TaskState>({
     tasks: runtime.tasks,

@@ -1,4 +1,4 @@
-/** What a task said and asked for lately, kept as numbers: to see words, and calls, that come again. */
+/** Keeps the recent texts and calls of a task as hashes, to find repeated ones. */
 
 import { evictOldest } from '../../core/bounded.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
@@ -15,7 +15,7 @@ import type { LoopSettings } from '../../core/settings.ts';
 import { jaccard, maxSimilarity, tokenize } from '../../core/similarity.ts';
 import type { TaskState } from './task.ts';
 
-/** A call that was seen in a stream and has not come back yet. */
+/** An observed call without a result. */
 export interface TrackedCall {
   readonly name: string;
   readonly call: number;
@@ -25,27 +25,27 @@ interface KeptCall {
   readonly id: string | number;
   readonly name: string;
   readonly text: string;
-  /** Whether the words before it had come before. */
+  /** Whether the text before the call was a repeated one. */
   readonly recurs: boolean;
-  /** Whether its result came: one that was refused, or asked about and made anew, is nothing to be like. */
+  /** Whether the call has a result. A call that was refused, or made again after a question, is not compared. */
   answered: boolean;
   words?: Int32Array;
 }
 
 export interface RecentOutput {
-  /** The words of the last text, and of the last ones. */
+  /** The word hashes of the last text and of earlier ones. */
   words: Int32Array | undefined;
   texts: Int32Array[];
-  /** Whether the last text was nearly the same as one before it. */
+  /** Whether the last text was nearly the same as an earlier one. */
   recurs: boolean;
-  /** The last calls; their words are taken apart only when they are compared. */
+  /** The last calls; they are split into words only when they are compared. */
   calls: KeptCall[];
-  /** A prompt that had been seen before came again since the last text. */
+  /** Whether a prompt was repeated since the last text. */
   asked: boolean;
   open: Map<string, TrackedCall> | undefined;
 }
 
-/** Shorter texts, and calls, say too little to be compared. */
+/** Texts and calls with fewer words are not compared. */
 const wordsMin = 4;
 
 export function recentOutputOf(task: TaskState): RecentOutput {
@@ -53,7 +53,7 @@ export function recentOutputOf(task: TaskState): RecentOutput {
   return task.recentOutput;
 }
 
-/** What is to be known of a text: how alike it is to the one before it, and whether it came before. */
+/** Records a text; returns its similarity to the last one, and whether it repeats an earlier one. */
 export function recordText(task: TaskState, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
   const output = recentOutputOf(task);
   const words = tokenize(text, settings.tokenCap);
@@ -68,7 +68,7 @@ export function recordText(task: TaskState, text: string, settings: LoopSettings
   return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
 }
 
-/** Keeps a call, to compare later ones with; only where texts are heard, too. */
+/** Records a call for later comparisons, only if the task's texts are observed. */
 export function recordCall(task: TaskState, id: string | number, name: string, args: unknown): void {
   const output = task.recentOutput;
   if (output !== undefined)
@@ -76,8 +76,8 @@ export function recordCall(task: TaskState, id: string | number, name: string, a
 }
 
 /**
- * How alike a call is to the likest of those of its tool before it. Asked only where that may tell something: the words
- * before it had come again, or its answer had.
+ * The highest similarity of a call to earlier calls of the same tool. Computed only if the text before it or its
+ * answer was repeated.
  */
 export function compareCall(task: TaskState, id: string | number, mark: ResultMark | undefined): number {
   const calls = task.recentOutput?.calls ?? [];
@@ -98,7 +98,7 @@ function callWords(call: KeptCall): Int32Array {
   return call.words;
 }
 
-/** A call was seen whose result is yet to come. */
+/** Records an observed call without a result. */
 export function trackCall(task: TaskState, id: string, call: TrackedCall): void {
   const output = recentOutputOf(task);
   output.open ??= new Map();
@@ -106,16 +106,17 @@ export function trackCall(task: TaskState, id: string, call: TrackedCall): void 
   output.open.set(id, call);
 }
 
-/** The call that a result belongs to, once. */
+/** Returns and removes the call of a result. */
 export function takeTrackedCall(task: TaskState, id: unknown): TrackedCall | undefined {
   const call = task.recentOutput?.open?.get(id as string);
   if (call === undefined) return undefined;
   task.recentOutput?.open?.delete(id as string);
-  task.counted?.delete(`call:${id}`); // Some hosts number their calls anew each turn: the next one is another.
+  // Some hosts reuse call ids in each turn, so the next call with this id is another call.
+  task.counted?.delete(`call:${id}`);
   return call;
 }
 
-/** Genuinely new words of a person: what was said before is no measure for what comes. */
+/** Clears the history after a new prompt of a person. */
 export function clearRecentOutput(task: TaskState): void {
   const open = task.recentOutput?.open;
   task.recentOutput = undefined;
@@ -127,22 +128,22 @@ function pushBounded<T>(items: T[], item: T): void {
   if (items.length > recentTextsMax) items.shift();
 }
 
-/** Arguments as text, as far as they are compared. */
+/** The compared part of the arguments as text. */
 function argumentsAsText(args: unknown): string {
   const parts: string[] = [];
   try {
     collect(args, parts, { left: markLengthMax }, 0);
   } catch {
-    return ''; // A getter that throws, a revoked proxy: it is compared by its fingerprint alone.
+    return ''; // Unreadable arguments are compared by fingerprint only.
   }
-  // Joined, it is a string of its own: a piece of a long one would keep the whole of it in memory.
+  // Joining copies the text: a slice of a long string would keep the whole string in memory.
   return parts.join(' ');
 }
 
 function collect(value: unknown, parts: string[], room: { left: number }, depth: number): void {
   if (room.left <= 0 || depth > fingerprintDepthMax) return;
   if (typeof value === 'object' && value !== null) {
-    // Names of fields say nothing: every call of a batch has them. A list is cut before its keys are asked for.
+    // Field names are skipped, because every call of a tool has them. A list is cut before its keys are read.
     const shown = ArrayBuffer.isView(value) ? [] : Array.isArray(value) ? value.slice(0, fingerprintEntriesMax) : value;
     for (const key of Object.keys(shown).slice(0, fingerprintEntriesMax)) {
       collect((shown as Record<string, unknown>)[key], parts, room, depth + 1);

@@ -11,8 +11,8 @@ import { taskHandle } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
 
 /**
- * The result of a task: done with its value, or halted. Foreign errors pass through.
- * A function that does not come back after its task was halted is given up after a while.
+ * Runs a task and returns its result: done with its value, or halted. Errors of the function pass through. If the
+ * function does not return after a halt, the task ends without it after a while.
  */
 export async function runTask<T>(
   runtime: Runtime,
@@ -28,7 +28,7 @@ export async function runTask<T>(
       waiting.set(node, giveUp);
     };
     if (node.halt === undefined) forget = onHalt(node, wait);
-    else wait(); // Born below a halted task: nothing will tell it once more.
+    else wait(); // The parent is already halted, so no other halt event will come.
   });
   const inside = async () => ({ value: await runInside(runtime, node, () => run(taskHandle(runtime, node))) });
   try {

@@ -1,4 +1,4 @@
-/** The sweep: one look a second at silent tasks, leases and callees, alive only while there is something to look at. */
+/** The sweep: checks silent tasks, leases and health checks once a second, while there are any. */
 
 import { patienceMaxMs, sweepMs } from '../../core/limits.ts';
 import { countError } from '../journal/journal.ts';
@@ -6,12 +6,12 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskState } from './task.ts';
 import { checkLimits, recordPermitEvent } from './task-events.ts';
 
-/** Makes sure that the sweep runs. */
+/** Starts the sweep if it is not running. */
 export function ensureSweep(runtime: Runtime): void {
   runtime.cancelSweep ??= runtime.clock.after(sweepMs, () => sweep(runtime));
 }
 
-/** Looks now, instead of when the next second is over. */
+/** Runs the sweep now. */
 export function sweep(runtime: Runtime, atMs: number = runtime.clock.nowMs()): void {
   stopSweep(runtime);
   runSwallowing(runtime, () => void runtime.applyOrders?.(atMs));
@@ -27,12 +27,12 @@ export function stopSweep(runtime: Runtime): void {
   runtime.cancelSweep = undefined;
 }
 
-/** Whether there is something to come back for. */
+/** Whether another sweep is needed. */
 export function hasWork({ tasks, probes, health }: Runtime): boolean {
   return tasks.size > 0 || probes.size > 0 || !!health?.open.size;
 }
 
-/** A timer has no caller: what it throws would end the process. */
+/** Runs a function and counts its errors, because an error in a timer would end the process. */
 function runSwallowing(runtime: Runtime, run: () => void): void {
   try {
     run();
@@ -41,7 +41,7 @@ function runSwallowing(runtime: Runtime, run: () => void): void {
   }
 }
 
-/** A task that never acted is looked at only once time alone could matter. */
+/** Checks a task. A task without any action is checked only when a time limit may be reached. */
 function sweepTask(runtime: Runtime, task: TaskState, atMs: number): void {
   const { noticeShare, maxDurationSecs, maxIdleSecs } = task.limits;
   const soonMs = 1000 * noticeShare * Math.min(maxDurationSecs, maxIdleSecs);
@@ -51,7 +51,7 @@ function sweepTask(runtime: Runtime, task: TaskState, atMs: number): void {
 
 function renewLeases(runtime: Runtime, atMs: number): void {
   for (const call of runtime.probes) {
-    // A lease says that the owner lives, not that the call may take for ever.
+    // Renewing a lease must not let a call run for ever.
     if (atMs - call.permit.atMs <= patienceMaxMs) recordPermitEvent(runtime, 'permit-renewed', call.site, call.permit);
     else runtime.probes.delete(call);
   }

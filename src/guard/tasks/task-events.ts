@@ -9,25 +9,25 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 
-/** What a task can be told: the entry says at least what its controls learn. */
+/** The events of a task; each entry contains at least the data that controls need. */
 type TaskEvent = Extract<
   EntryBody,
   { type: Exclude<ControlEvent['type'], `action-${string}` | 'delegation-returned'> }
 >;
 
-/** Writes down what a task is told, and has its controls learn it. */
+/** Writes the entry of an event and applies the event to the task's controls. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
   appendEntry(runtime, event, entryPlace(task), atMs);
   applyAll(boundControlsOf(runtime, task), { ...event, atMs });
 }
 
-/** Tells a task what happened and looks at what is due. */
+/** Applies an event to a task and checks its limits. */
 export function applyAndCheck(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
   applyEvent(runtime, task, event, atMs);
   checkLimits(runtime, task, atMs);
 }
 
-/** Looks at what is due in a task without any event. */
+/** Checks the limits of a task without an event. */
 export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): void {
   if (task.haltStop !== undefined || task.ended) return;
   const due = checkAll(boundControlsOf(runtime, task), atMs);
@@ -38,7 +38,7 @@ export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): vo
   }
 }
 
-/** The work of a call that was given up ended, or its owner still lives. */
+/** Records that the work of a timed-out call ended, or that a lease was renewed. */
 export function recordPermitEvent(
   runtime: Runtime,
   type: 'work-ended' | 'permit-renewed',

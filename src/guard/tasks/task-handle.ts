@@ -1,4 +1,4 @@
-/** A task as its user holds it: thin, so that a hundred thousand idle ones cost little. */
+/** The public handle of a task, kept small so that a hundred thousand idle tasks cost little. */
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Observation, Task, TaskSnapshot } from '../api.ts';

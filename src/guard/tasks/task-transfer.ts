@@ -1,6 +1,6 @@
 /**
- * A task between two processes, where none outlives a call: everything of it that decides, as plain JSON. What it said
- * is not kept, since nobody who works so hears its words.
+ * Transfers tasks between processes: the state that decisions need, as plain JSON. Texts are not kept, because hooks
+ * do not see them.
  */
 
 import type { BudgetState } from '../../core/controls/budget/budget.ts';
@@ -34,7 +34,10 @@ export interface FrozenTask {
   readonly noticed: readonly string[];
 }
 
-/** The task as it can be kept. What an operator's pause holds is let go: whoever thaws it looks at the orders anew. */
+/**
+ * Converts a task to its stored form. Pauses by operator orders are left out, because the next process reads the
+ * orders again.
+ */
 export function freezeTask(runtime: Runtime, node: TaskState): FrozenTask {
   while (node.pauses > 0) resumeTask(runtime, node);
   const { id, agent, session, parent, limits, cells, raises, suspected, loopHint: note, haltStop, halt } = node;
@@ -55,10 +58,10 @@ export function freezeTask(runtime: Runtime, node: TaskState): FrozenTask {
   };
 }
 
-/** The task as it was, below its parent. It goes on: nothing is said of it. */
+/** Restores a task under its parent, without an entry. */
 export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState | undefined): TaskState {
   const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
-  const cells = structuredClone(frozen.cells); // What it becomes must not be seen where it was read.
+  const cells = structuredClone(frozen.cells); // Copied, so that changes do not affect the stored state.
   const depth = parent === undefined ? 0 : parent.depth + 1;
   const controls = taskControlsFor(runtime, limits);
   const node = placeTask(runtime, {
@@ -75,7 +78,7 @@ export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState
   return node;
 }
 
-/** A task that another process began and told of: this one counts along with it. */
+/** Joins a task that another process started and reports. */
 export function joinTask(
   runtime: Runtime,
   task: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
@@ -94,11 +97,11 @@ export interface CarriedTask {
   readonly limits: TaskSettings;
   readonly raises: number;
   readonly budget: BudgetState;
-  /** What halted it; absent where it was not halted, as when its process was killed. */
+  /** The stop that halted the task; absent if its process was killed. */
   readonly stop?: Stop;
 }
 
-/** What a task has used so far, and why it was halted; undefined for one that nobody knows. */
+/** The counters of a task and the reason of its halt; undefined if the id is unknown. */
 export function captureTask(gear: Switchgear, task: string): CarriedTask | undefined {
   const runtime = runtimeOf(gear);
   const node = runtime.tasks.get(task) ?? runtime.halted.get(task);
@@ -107,7 +110,7 @@ export function captureTask(gear: Switchgear, task: string): CarriedTask | undef
   return { limits, raises, budget: { ...cells.budget.state }, ...(stop && { stop }) };
 }
 
-/** Has this gear know a task of another process, as if it had been halted here. */
+/** Registers a halted task of another process as if it had been halted here. */
 export function adoptHaltedTask(
   gear: Switchgear,
   { task: id, agent, session }: { readonly task: string; readonly agent: string; readonly session: string },
@@ -117,7 +120,7 @@ export function adoptHaltedTask(
   runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskState);
 }
 
-/** One that was lost ran into no limit: none is raised. */
+/** The stop of a lost task, which reached no limit, so none is raised. */
 const lost: Stop = { kind: 'halt', code: 'internal_error', control: 'supervisor', counters: {} };
 
 /** Ends a task that another process reports as ended: no entry is written here. */
@@ -125,7 +128,7 @@ export function endSilently(task: TaskState): void {
   task.ended = true;
 }
 
-/** Forgets the tasks of this process. Another process goes on with them, as they were frozen. */
+/** Removes the tasks of this process. Another process continues with their stored state. */
 export function forgetTasks(runtime: Runtime): void {
   runtime.tasks.clear();
   stopSweep(runtime);

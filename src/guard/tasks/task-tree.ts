@@ -1,4 +1,4 @@
-/** The tree of tasks: how one starts, stands still, ends, and what it looks like. */
+/** The tree of tasks: starts, pauses, resumes and ends tasks, and makes their snapshots. */
 
 import { getOrCreate } from '../../core/bounded.ts';
 import { toUsd } from '../../core/builtin-prices.ts';
@@ -33,7 +33,7 @@ const checks: Checks = {
   retryOf: isA,
 };
 
-/** What a task is from its first moment on. */
+/** The fields that a task has from its start. */
 type PlacedTask = Pick<
   TaskState,
   'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'givenLimits' | 'controls' | 'cells' | 'raises'
@@ -88,13 +88,14 @@ export function startTask(
     if (signal.aborted) abort();
     else {
       signal.addEventListener('abort', abort, { once: true });
-      node.removeAbortListener = () => signal.removeEventListener('abort', abort); // A signal may outlive many tasks.
+      // Remove the listener, because a signal may outlive many tasks.
+      node.removeAbortListener = () => signal.removeEventListener('abort', abort);
     }
   }
   return node;
 }
 
-/** Places a task in the tree; whoever begins one says so. */
+/** Adds a task to the tree; the caller writes the entry. */
 export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState {
   const { id, parent, limits } = taskOptions;
   const node: TaskState = {
@@ -103,7 +104,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
     callSites: undefined,
     breakers: undefined,
     children: undefined,
-    // Born below a halted task it has ended before it began.
+    // A task under a halted parent is halted from the start.
     haltStop: parent?.haltStop,
     halt: parent?.halt,
     ended: false,
@@ -131,7 +132,10 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
   return node;
 }
 
-/** By its id, or else the nearest task around that has not ended: below one that has, a halt would not reach it. */
+/**
+ * The parent by id, or else the nearest surrounding task that has not ended, because a halt does not reach children
+ * of an ended task.
+ */
 function parentOf({ tasks }: Runtime, { parent }: TaskOptions, around: TaskState | undefined): TaskState | undefined {
   if (parent === null) return undefined;
   if (parent === undefined) {
@@ -148,7 +152,7 @@ export function unknownTaskMessage(id: unknown): string {
   return `no task with the id ${quoteValue(id)} is running`;
 }
 
-/** Tasks of equal limits share one set of controls. */
+/** The controls of a task; tasks with equal limits share them. */
 export function taskControlsFor(runtime: Runtime, limits: TaskSettings): TaskControls {
   const make = () => createTaskControls(runtime.settings, limits);
   return getOrCreate(runtime.taskControls, JSON.stringify(limits), sharedSettingsMax, make);
@@ -158,7 +162,7 @@ export function noticeCalls(limits: TaskSettings): number {
   return limits.maxToolCalls * limits.noticeShare;
 }
 
-/** Neither idle nor duration go on. */
+/** Pauses a task: idle time and duration stop. */
 export function pauseTask(runtime: Runtime, task: TaskState): void {
   if (task.ended) return;
   task.pauses++;
@@ -166,7 +170,7 @@ export function pauseTask(runtime: Runtime, task: TaskState): void {
 }
 
 export function resumeTask(runtime: Runtime, task: TaskState): void {
-  if (task.pauses === 0) return; // Somebody else's pause is not this one's to end.
+  if (task.pauses === 0) return; // Pauses of other kinds are not ended here.
   task.pauses--;
   applyAndCheck(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
 }
@@ -179,7 +183,7 @@ export function endTask(runtime: Runtime, task: TaskState, how: 'done' | 'error'
   if (!hasWork(runtime)) stopSweep(runtime);
 }
 
-/** What a task holds is let go before it ends: those above it do not stand still for its pauses. */
+/** Releases the pauses of a task before it ends, so that its ancestors do not stay paused. */
 function releaseHoldings(runtime: Runtime, task: TaskState): void {
   for (const child of task.children ?? []) releaseHoldings(runtime, child);
   while (task.pauses > 0) resumeTask(runtime, task);

@@ -1,4 +1,4 @@
-/** A task as the gear keeps it: its place in the tree, its state, and what has to end with it. */
+/** The internal state of a task: its position in the tree, its controls, and what ends with it. */
 
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
@@ -19,52 +19,52 @@ export interface TaskState extends PanelTask {
   readonly parent: TaskState | undefined;
   readonly depth: number;
   limits: TaskSettings;
-  /** The limits that its starter gave, to be kept when the policy changes. */
+  /** The limits from the options, which stay when the policy changes. */
   readonly givenLimits: Partial<TaskSettings> | undefined;
   controls: TaskControls;
   readonly cells: TaskCells;
-  /** Its own seats and, after them, those of its ancestors; made when it first acts. */
+  /** Its bound controls, followed by those of its ancestors; created at its first action. */
   boundControls: readonly BoundControl[] | undefined;
-  /** What each tool needs in this task, resolved once. */
+  /** The call sites of this task by target. */
   callSites: Map<Target, CallSite> | undefined;
-  /** The keys of breakers that end with it. */
+  /** The keys of breakers that end with the task. */
   breakers: Set<string> | undefined;
   children: Set<TaskState> | undefined;
   haltStop: Stop | undefined;
   halt: Refusal | undefined;
   ended: boolean;
-  /** Ends signals and waits; run once, when the task halts. */
+  /** Functions that abort signals and waits; called once when the task halts. */
   ending: Set<() => void> | undefined;
-  /** Lets go of what it held outside; run when it ends. */
+  /** Removes the listener of the outer signal; called when the task ends. */
   removeAbortListener: (() => void) | undefined;
   signal: AbortSignal | undefined;
-  /** What it said and asked for lately. */
+  /** The recent texts and calls. */
   recentOutput: RecentOutput | undefined;
-  /** What the model should be told with the next result, and whether it was told before. */
+  /** The pending hint for the model, and whether it was given before. */
   loopHint: string | undefined;
   suspected: boolean;
-  /** Fingerprints of what a person said, to tell new words from a prompt seen before. */
+  /** Fingerprints of prompts, to recognise a repeated one. */
   prompts: Set<number> | undefined;
   /** Ids of calls and usage reports that were counted. */
   counted: Set<string> | undefined;
-  /** Workers whose failure, or that of one below them, was booked and has not come right since. */
+  /** Workers with a counted failure, their own or a nested one, and no success since. */
   booked: Set<string> | undefined;
-  /** Gauges a notice was written for, and codes reported while only observing. */
+  /** Gauges with a written notice, and codes reported in observe mode. */
   noticed: Set<string> | undefined;
-  /** From how many calls on the gauges are looked at. */
+  /** The number of calls from which the gauges are checked. */
   noticeCalls: number;
   readonly raises: number;
-  /** Pauses by hand that were not taken back. */
+  /** The number of active pauses by hand. */
   pauses: number;
   handle: Task | undefined;
 }
 
-/** Where the entries of a task belong. */
+/** The place of a task's entries. */
 export function entryPlace(task: TaskState): EntryPlace {
   return { task: task.id, session: task.session, agent: task.agent };
 }
 
-/** The seats of a task. One that only waits has none yet: a hundred thousand idle tasks cost little. */
+/** The bound controls of a task, created on first use, so that a hundred thousand idle tasks cost little. */
 export function boundControlsOf(runtime: Runtime, task: TaskState): readonly BoundControl[] {
   if (task.boundControls === undefined) {
     const jointBudgets = budgetSetOf(runtime, task)?.boundControls ?? [];
@@ -73,12 +73,15 @@ export function boundControlsOf(runtime: Runtime, task: TaskState): readonly Bou
   return task.boundControls;
 }
 
-/** The budgets beyond one task that somebody spends from. */
+/** The shared budgets of an agent in a session. */
 export function budgetSetOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): BudgetSet | undefined {
   return runtime.budgets?.setFor(runtime, who);
 }
 
-/** A task that ended, or began below one that had, is out of reach when those above it halt: it looks up itself. */
+/**
+ * Takes over the halt of an ancestor. Needed for a task that has ended, or that started under an ended one, because
+ * the halt does not reach it.
+ */
 export function inheritHalt(task: TaskState): void {
   for (let above = task.parent; above !== undefined && task.haltStop === undefined; above = above.parent) {
     task.haltStop = above.haltStop;
@@ -86,14 +89,14 @@ export function inheritHalt(task: TaskState): void {
   }
 }
 
-/** Runs something once when the task halts; the result takes it back. */
+/** Runs a function once when the task halts; returns a function that removes it. */
 export function onHalt(task: TaskState | undefined, end: () => void): () => void {
   if (task !== undefined) task.ending ??= new Set();
   task?.ending?.add(end);
   return () => task?.ending?.delete(end);
 }
 
-/** The signal of a task, made when somebody asks: most never do. */
+/** The signal of a task, created on first use. */
 export function signalOf(task: TaskState): AbortSignal {
   if (task.signal === undefined) {
     const controller = new AbortController();

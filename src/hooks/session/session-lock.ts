@@ -29,7 +29,7 @@ import {
   taskKey,
 } from './session-state.ts';
 
-/** A task in hand, with what hooks keep beside it. */
+/** A loaded task with its hook data. */
 export interface LoadedTaskFields extends Omit<HookTask, 'frozen' | 'round'> {
   readonly node: TaskState;
   /** The number of the model turn, if the host reports turns. */
@@ -38,7 +38,7 @@ export interface LoadedTaskFields extends Omit<HookTask, 'frozen' | 'round'> {
 
 /** A session whose lock this hook holds. */
 export interface LockedSession {
-  /** As it will be written. */
+  /** The state to be written. */
   state: SessionState;
   /** Loads a task and its ancestors by id; undefined if it is no longer known. */
   loadTask(id: string): Promise<LoadedTask | undefined>;

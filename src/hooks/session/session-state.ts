@@ -89,7 +89,7 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A) =>
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
-/** A stored task, with its calls that are out and the answers that were given. */
+/** A stored task with its open calls and given answers. */
 export interface HookTask {
   readonly frozen: FrozenTask;
   /** The number of the model turn, if the host reports turns. The key is part of the stored data. */
