@@ -17,19 +17,26 @@ export {
   CircuitOpenError,
 } from './standalone/api.ts';
 
-/** A breaker of its own. */
+/**
+ * Creates a standalone breaker. An open breaker rejects with a `CircuitOpenError`.
+ * @example
+ * import { createBreaker } from 'switchgear/breaker';
+ *
+ * const breaker = createBreaker({ name: 'weather', failureThreshold: 5, recoveryTimeoutSecs: 30 });
+ * const response = await breaker.execute(fetch, 'https://example.com/weather');
+ */
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   const config = resolveOptions(options);
   return new StandaloneBreaker(config, initialBreaker(config.settings));
 }
 
-/** The state in remaining durations, so that it can be taken up anywhere. */
+/** Returns the state of a breaker as plain JSON, for `restoreBreaker` in any process. */
 export function saveBreaker(breaker: Breaker): SavedBreaker {
   const { config, memory } = breaker as StandaloneBreaker;
   return exportBreaker(memory, config.settings, config.clock.nowMs());
 }
 
-/** The breaker that was saved, on this machine or another, now or long ago. */
+/** Creates a breaker with a saved state; an open period continues with the time that was left. */
 export function restoreBreaker(saved: SavedBreaker, options: BreakerOptions = {}): Breaker {
   const config = resolveOptions(options);
   return new StandaloneBreaker(config, importBreaker(saved, config.settings, config.clock.nowMs()));

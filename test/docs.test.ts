@@ -1,5 +1,6 @@
 /**
- * The pages are true: every program in them compiles and runs, every policy is right, every command works.
+ * The pages are true: every program in them compiles and runs, every policy is right, every command works. So are the
+ * examples in doc comments: they compile.
  * A block of TypeScript that imports from the package begins a program; blocks after it on the page go on with it.
  * `console.log(…); // text` says what is printed, and is held to it.
  */
@@ -7,13 +8,23 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readChain } from '../src/chains/index.ts';
 import { codes } from '../src/core/controls/registry.ts';
 import { parsePolicy } from '../src/policy/index.ts';
-import { createProgramFolder, findPrograms, isOfFramework, pages, testPrograms } from './harness/doc-programs.ts';
-import { readPackage, readText, root } from './harness/source.ts';
+import {
+  addExamples,
+  createProgramFolder,
+  examples,
+  findPrograms,
+  isOfFramework,
+  needsFramework,
+  pages,
+  testPrograms,
+} from './harness/doc-programs.ts';
+import { listEntryPoints, readPackage, readText, root } from './harness/source.ts';
 
 const programFolder = createProgramFolder(
   root,
@@ -21,6 +32,7 @@ const programFolder = createProgramFolder(
   '../../tsconfig.json',
 );
 const programs = findPrograms(programFolder, (program) => !isOfFramework(program));
+addExamples(programFolder, (example) => !needsFramework(example));
 
 test('blocks are in languages that can be checked', () => {
   const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', 'mermaid', '']);
@@ -30,6 +42,12 @@ test('blocks are in languages that can be checked', () => {
 });
 
 testPrograms(programFolder, programs);
+
+test('every entry point has an example in the doc comment of its main function, and every example parses', () => {
+  const all = examples.map(({ text }) => stripTypeScriptTypes(text)).join('');
+  const missing = listEntryPoints().filter(({ name }) => !all.includes(`from '${name}'`));
+  assert.deepEqual(missing, []);
+});
 
 test('the reference names every code, every type of entry, every member of gear and task', () => {
   const missing = (path: string, names: Iterable<string>) => {

@@ -28,7 +28,16 @@ export interface FetchOptions {
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** Returns a guarded `fetch` of the same type, for `new OpenAI({ fetch })` or `new Anthropic({ fetch })`. */
+/**
+ * Returns a guarded `fetch` of the same type, for `new OpenAI({ fetch })` or `new Anthropic({ fetch })`.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { protect } from 'switchgear/adapters/fetch';
+ *
+ * const gear = createSwitchgear({ agent: 'writer' });
+ * const guardedFetch = protect(fetch, { gear });
+ * const response = await guardedFetch('https://example.com');
+ */
 export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   const send = fetch as unknown as Fetch;

@@ -25,7 +25,16 @@ export interface FunctionsOptions {
   readonly task?: Task;
 }
 
-/** A function by its own name, or an object of functions by their keys, guarded; anything else in it stays as it is. */
+/**
+ * A function by its own name, or an object of functions by their keys, guarded; anything else in it stays as it is.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { protect } from 'switchgear/adapters/functions';
+ *
+ * const gear = createSwitchgear({ agent: 'writer' });
+ * const tools = protect({ fetchPage: async (url: string) => (await fetch(url)).text() }, { gear });
+ * const page = await tools.fetchPage('https://example.com');
+ */
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
   const { gear = defaultSwitchgear(), task } = options;
   const guarded = (name: string, value: unknown) =>

@@ -65,7 +65,16 @@ interface AgentRun {
   turn: number;
 }
 
-/** Returns the guarded settings of an agent, for `new Agent`. */
+/**
+ * Returns the guarded settings of an agent, for `new Agent`.
+ * @example
+ * import { Agent } from '@mastra/core/agent';
+ * import { protect } from 'switchgear/adapters/mastra';
+ *
+ * const settings = { id: 'pilot', name: 'Pilot', instructions: 'Answer.', model: 'openai/gpt-5' };
+ * const agent = new Agent(protect(settings));
+ * const { text, tripwire } = await agent.generate('When is high tide?');
+ */
 export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
   // The request context identifies a run: all hooks and processors of the run get the same object.
   const runs = new WeakMap<object, AgentRun>();

@@ -40,7 +40,16 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Returns the client with guarded tool calls; all other methods are unchanged. */
+/**
+ * Returns the client with guarded tool calls; all other methods are unchanged.
+ * @example
+ * import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+ * import { protect } from 'switchgear/adapters/mcp-client';
+ *
+ * const client = protect(new Client({ name: 'sailor', version: '1.0.0' }), { server: 'weather' });
+ * await client.connect(new StreamableHTTPClientTransport(new URL('https://example.com/mcp')));
+ * const { isError } = await client.callTool({ name: 'forecast' });
+ */
 export function protect<C extends McpClientLike>(client: C, options: McpClientOptions = {}): C {
   const { gear = defaultSwitchgear(), task, server } = options;
   const call = client.callTool as CallTool;

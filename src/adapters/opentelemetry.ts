@@ -40,6 +40,13 @@ const statusError = 2;
 /**
  * Creates spans from the entries of a gear until the returned function is called. Tasks and refusals are always
  * traced; allowed calls need the journal level `all`.
+ * @example
+ * import * as api from '@opentelemetry/api';
+ * import { createSwitchgear } from 'switchgear';
+ * import { trace } from 'switchgear/adapters/opentelemetry';
+ *
+ * const gear = createSwitchgear({ policy: { journal: { level: 'all' } } });
+ * const stop = trace(gear, api);
  */
 export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetryApi): () => void {
   const tracer = traces.getTracer('switchgear');

@@ -175,7 +175,15 @@ function chooseStream(
   return { headless, stream, added, command: [...start, ...added, ...words] };
 }
 
-/** Recognises a command: a known agent, or any program whose lines are read as text. */
+/**
+ * Recognises a command: a known agent, or any program whose lines are read as text.
+ * @example
+ * import { readerFor } from 'switchgear/agents';
+ *
+ * const { cli, command, reader } = readerFor(['claude', '-p', 'Mend the tests.']);
+ * console.log(cli, command.join(' '));
+ * const events = reader().read('{"type":"system","subtype":"init"}');
+ */
 export function readerFor(command: readonly string[], { mapping }: ReaderForOptions = {}): AgentCommand {
   for (const candidate of [claude, codex, gemini, opencode]) {
     const at = findProgram(command, candidate.names, candidate.packages);

@@ -4,7 +4,16 @@ import { answerPollMs } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import type { Store } from '../ports/store.ts';
 
-/** Creates an approver that waits for an answer to the card in the inbox. */
+/**
+ * Creates an approver that waits for an answer to the card in the inbox.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { cardApprover } from 'switchgear/approvers';
+ * import { sqliteStore } from 'switchgear/stores/sqlite';
+ *
+ * const store = sqliteStore({ path: 'switchgear.db' });
+ * const gear = createSwitchgear({ store, approver: cardApprover({ store }) });
+ */
 export function cardApprover({ store }: { readonly store: Store }): Approver {
   return {
     name: 'inbox',

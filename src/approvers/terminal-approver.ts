@@ -29,7 +29,15 @@ const answersByWord: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> 
   always: { approved: true, for: 'always' },
 };
 
-/** Creates an approver that asks at the terminal. */
+/**
+ * Creates an approver that asks at the terminal.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { terminalApprover } from 'switchgear/approvers';
+ *
+ * const policy = { rules: ['ability:pay|confirm|"Pay?"'] };
+ * const gear = createSwitchgear({ policy, approver: terminalApprover() });
+ */
 export function terminalApprover({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
   return {
     name: 'terminal',

@@ -19,7 +19,15 @@ export interface WebhookOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Creates an approver that posts the question to a URL and waits for the answer. */
+/**
+ * Creates an approver that posts the question to a URL and waits for the answer.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { firstAnswer, terminalApprover, webhookApprover } from 'switchgear/approvers';
+ *
+ * const webhook = webhookApprover({ url: 'https://example.com/approvals', headers: { authorization: 'Bearer …' } });
+ * const gear = createSwitchgear({ approver: firstAnswer(terminalApprover(), webhook) });
+ */
 export function webhookApprover({ url, headers = {} }: WebhookOptions): Approver {
   const address = parseUrl(url);
   return {

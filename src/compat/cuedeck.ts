@@ -23,7 +23,14 @@ export interface OperationBreaker {
   reset(): void;
 }
 
-/** Creates a breaker for any operation, with the error lists of CueDeck. */
+/**
+ * Creates a breaker for any operation, with the error lists of CueDeck.
+ * @example
+ * import { createCircuitBreaker } from 'switchgear/compat';
+ *
+ * const breaker = createCircuitBreaker(5, 30);
+ * const response = await breaker.call(() => fetch('https://example.com'));
+ */
 export function createCircuitBreaker(
   threshold: number,
   timeoutSeconds: number,

@@ -51,6 +51,11 @@ export interface CircuitBreakerStats {
  * Returns the breaker of a tool, by `tool_x` or plain `x`. A config tunes every existing and future breaker of the
  * tool;
  * settings absent from the config stay unchanged.
+ * @example
+ * import { getCircuitBreaker } from 'switchgear/compat';
+ *
+ * const breaker = getCircuitBreaker('tool_internet_search', { failure_threshold: 3, recovery_timeout: 20 });
+ * console.log(breaker.state, breaker.stats.total_requests);
  */
 export function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): CircuitBreaker {
   const gear = defaultSwitchgear();

@@ -1,13 +1,11 @@
 /** The public types of the gear, its tasks and its breakers. */
 
-import type { ActionKind, Outcome } from '../core/action.ts';
 import type { Card, CardAction } from '../core/card.ts';
-import type { Ending } from '../core/classify.ts';
 import type { Control, Gauge } from '../core/control.ts';
 import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
-import type { BreakerSettings, Settings, TaskSettings } from '../core/settings.ts';
+import type { Settings, TaskSettings } from '../core/settings.ts';
 import type { CheckedPolicy } from '../policy/check/check-policy.ts';
 import type { PolicyDocument } from '../policy/table/policy-document.ts';
 import type { Approver } from '../ports/approver.ts';
@@ -20,6 +18,8 @@ import type {
   AdmitOptions,
   DelegateOptions,
   EventSource,
+  GuardedRunOptions,
+  GuardOptions,
   RetryOptions,
   Watch,
   WatchOptions,
@@ -71,49 +71,6 @@ export interface SwitchgearOptions {
 
 /** A policy document, or a policy that `loadPolicy` or `checkPolicy` returned. */
 export type PolicyInput = PolicyDocument | CheckedPolicy;
-
-/** Options of `gear.guard`. */
-export interface GuardOptions<F extends AnyFunction = AnyFunction> {
-  /** The kind of the action. @default 'tool' */
-  readonly kind?: ActionKind;
-  /** Breaker settings for this tool, over those of the policy. @default {} */
-  readonly breaker?: Partial<BreakerSettings>;
-  /**
-   * Seconds after which a call fails, 0 = no limit.
-   * @default the policy's `timeout_secs`: 30 for tools, none for others
-   */
-  readonly timeoutSecs?: number;
-  /** Called instead of a refusal while the breaker is open. @default none */
-  readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
-  /** Classifies how a call ended; undefined leaves it to the settings. @default none */
-  readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
-  /** Upper bounds of the cost of one call, reserved before the call runs. @default {} */
-  readonly maxCost?: MaxCost | ((...args: Parameters<F>) => MaxCost);
-  /** Reads the usage of one call from its result. @default none */
-  readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
-  /**
-   * Set to true if the function returns a promise but is not declared `async`, so that its first call may wait.
-   * @default false
-   */
-  readonly async?: boolean;
-}
-
-/** Upper bounds of the cost of one call. */
-export interface MaxCost {
-  /** US dollars. @default 0 */
-  readonly usd?: number;
-  /** Input and output tokens together. @default 0 */
-  readonly tokens?: number;
-}
-
-/** Options of `gear.run`. */
-export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
-  /**
-   * The arguments of the call, which rules and loop detection read.
-   * @default none: the call is compared with no other
-   */
-  readonly args?: Readonly<Parameters<F>>;
-}
 
 /** Options of `gear.task` and `gear.startTask`. */
 export interface TaskOptions {
@@ -296,22 +253,39 @@ export interface Switchgear<R = Refused> {
   /**
    * Returns the function with every control in front of it. A refused call does not run and returns a `Refused`.
    * @example
-   * const search = gear.guard('search', async (query: string) => fetchResults(query));
-   * const result = await search('circuit breakers');
-   * if (isRefused(result)) console.log(result.error);
+   * const search = gear.guard('search', (query: string) => fetch(`https://example.com/?q=${query}`));
+   * const response = await search('circuit breakers');
+   * if (isRefused(response)) console.log(response.error, response.remediation);
+   * else console.log(response.status);
    */
   guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F, R>;
-  /** Guards every function of an object under its key. */
+  /**
+   * Guards every function of an object under its key.
+   * @example
+   * const { add, fetchPage } = gear.guardAll({
+   *   add: (a: number, b: number) => a + b,
+   *   fetchPage: async (url: string) => (await fetch(url)).text(),
+   * });
+   * const page = await fetchPage('https://example.com');
+   */
   guardAll<T extends Record<string, AnyFunction>>(
     tools: T,
     options?: GuardOptions,
   ): { [K in keyof T]: Guarded<T[K], R> };
-  /** Calls a function once, guarded. Without `args`, loop detection cannot compare the call with others. */
+  /**
+   * Calls a function once, guarded. Without `args`, loop detection cannot compare the call with others.
+   * @example
+   * const getPage = async (url: string) => (await fetch(url)).text();
+   * const page = await gear.run('get_page', getPage, { args: ['https://example.com'], timeoutSecs: 10 });
+   */
   run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): ReturnType<Guarded<F, R>>;
   /**
    * Runs a function as a task with its own limits; guarded calls inside count towards the task.
    * @example
-   * const result = await gear.task({ limits: { maxToolCalls: 20 } }, async (task) => runAgent(task.signal));
+   * const result = await gear.task({ limits: { maxToolCalls: 20 } }, async (task) => {
+   *   const response = await fetch('https://example.com', { signal: task.signal });
+   *   return response.text();
+   * });
    * if (result.status === 'halted') console.log(result.halt.message);
    */
   task<T>(run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>>;
@@ -325,14 +299,37 @@ export interface Switchgear<R = Refused> {
   /**
    * Runs a worker as a child task and counts its failures.
    * @example
-   * const report = await gear.delegate('researcher', async (task) => askResearcher(task.signal));
+   * const report = await gear.delegate('researcher', async (task) => {
+   *   const response = await fetch('https://example.com/researcher', { signal: task.signal });
+   *   return response.text();
+   * });
+   * if (isRefused(report)) console.log(report.remediation);
    */
   delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | R>;
-  /** Decides on a call that the host runs itself. The host calls `settle` once when the call has ended. */
+  /**
+   * Decides on a call that the host runs itself. The host calls `settle` once when the call has ended.
+   * @example
+   * const url = 'https://example.com';
+   * const admission = gear.admit('fetch', [url]);
+   * if (admission.refused) console.log(admission.refusal.message);
+   * else admission.settle(await fetch(url).then((value) => ({ value }), (error) => ({ error })));
+   */
   admit(name: string, args: readonly unknown[], options?: AdmitOptions): Admission;
-  /** Calls a function again after an error, with doubling waits; a refusal is returned at once. */
+  /**
+   * Calls a function again after an error, with doubling waits; a refusal is returned at once.
+   * @example
+   * const fetchPage = gear.guard('fetch_page', async (url: string) => (await fetch(url)).text());
+   * const page = await gear.retry(() => fetchPage('https://example.com'), { retries: 2 });
+   */
   retry<T>(fn: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
-  /** Passes events of a source to a listener until there are too many in a window. */
+  /**
+   * Passes events of a source to a listener until there are too many in a window.
+   * @example
+   * import { watch } from 'node:fs';
+   *
+   * const listener = (event: string, file: unknown) => console.log(event, file);
+   * gear.watch('sources', watch('src'), listener, { onTrip: (refusal) => console.log(refusal.message) });
+   */
   watch(
     name: string,
     source: EventSource,
@@ -341,18 +338,42 @@ export interface Switchgear<R = Refused> {
   ): Watch;
   /** All breakers of a name as one. */
   breaker(name: string): BreakerHandle;
-  /** Adds a control beside the built-in ones, for calls and tasks that start from now on. */
+  /**
+   * Adds a control beside the built-in ones, for calls and tasks that start from now on.
+   * @example
+   * gear.addControl({
+   *   name: 'no-deploys',
+   *   scope: 'task',
+   *   initial: () => null,
+   *   judge: (_, { action }) => {
+   *     if (action.name !== 'deploy') return allow;
+   *     return { kind: 'deny', code: 'rule_declined', control: 'no-deploys', counters: {} };
+   *   },
+   *   apply: (state) => state,
+   * });
+   */
   // biome-ignore lint/suspicious/noExplicitAny: only the control itself reads its state.
   addControl(control: Control<any>): void;
   /** Adds rules written by a model, which may only tighten the policy; returns the ids of the accepted rules. */
   addModelRules(lines: readonly string[], chain?: string): readonly string[];
-  /** Replaces the policy; counters stay. */
+  /**
+   * Replaces the policy; counters stay.
+   * @example
+   * import { loadPolicy } from 'switchgear/policy';
+   *
+   * gear.reload(loadPolicy('switchgear.toml'));
+   */
   reload(policy: PolicyInput): void;
   /** Options that start a halted task again with the tripped limit doubled; undefined if that is not possible. */
   retryOptions(task: string): TaskOptions | undefined;
   /** Tasks, breakers, failed delegations and cards as they are now. */
   snapshot(): Snapshot;
-  /** Adds a listener for entries of one type; returns a function that removes it. */
+  /**
+   * Adds a listener for entries of one type; returns a function that removes it.
+   * @example
+   * const stop = gear.on('breaker-opened', ({ name, cause }) => console.log(`${name} opened: ${cause}`));
+   * stop();
+   */
   on<T extends EntryType>(type: T, listener: (entry: EntryOf<T>) => void): () => void;
   /** Adds a listener for every entry, called after the entry was written; returns a function that removes it. */
   onEntry(listener: JournalListener): () => void;

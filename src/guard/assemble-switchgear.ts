@@ -2,7 +2,8 @@
 
 import type { EntryType } from '../core/event.ts';
 import { quoteValue } from '../core/quote.ts';
-import type { AnyFunction, EntryOf, GuardedRunOptions, GuardOptions, Switchgear, SwitchgearOptions } from './api.ts';
+import type { AnyFunction, EntryOf, Switchgear, SwitchgearOptions } from './api.ts';
+import type { GuardedRunOptions, GuardOptions } from './call-options.ts';
 import { createRuntime } from './create-runtime.ts';
 import { delegate, delegateChecks } from './entries/delegate.ts';
 import { admitHostCall } from './entries/two-step.ts';

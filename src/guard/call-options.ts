@@ -1,10 +1,54 @@
-/** The public types of delegations, retries, watches and calls that the host runs itself. */
+/** The public types of guarded calls, delegations, retries, watches and calls that the host runs itself. */
 
-import type { ActionKind } from '../core/action.ts';
+import type { ActionKind, Outcome } from '../core/action.ts';
 import type { Ending } from '../core/classify.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
-import type { TaskSettings } from '../core/settings.ts';
+import type { BreakerSettings, TaskSettings } from '../core/settings.ts';
+import type { Usage } from '../ports/prices.ts';
 import type { AnyFunction } from './api.ts';
+
+/** Options of `gear.guard`. */
+export interface GuardOptions<F extends AnyFunction = AnyFunction> {
+  /** The kind of the action. @default 'tool' */
+  readonly kind?: ActionKind;
+  /** Breaker settings for this tool, over those of the policy. @default {} */
+  readonly breaker?: Partial<BreakerSettings>;
+  /**
+   * Seconds after which a call fails, 0 = no limit.
+   * @default the policy's `timeout_secs`: 30 for tools, none for others
+   */
+  readonly timeoutSecs?: number;
+  /** Called instead of a refusal while the breaker is open. @default none */
+  readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
+  /** Classifies how a call ended; undefined leaves it to the settings. @default none */
+  readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
+  /** Upper bounds of the cost of one call, reserved before the call runs. @default {} */
+  readonly maxCost?: MaxCost | ((...args: Parameters<F>) => MaxCost);
+  /** Reads the usage of one call from its result. @default none */
+  readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
+  /**
+   * Set to true if the function returns a promise but is not declared `async`, so that its first call may wait.
+   * @default false
+   */
+  readonly async?: boolean;
+}
+
+/** Upper bounds of the cost of one call. */
+export interface MaxCost {
+  /** US dollars. @default 0 */
+  readonly usd?: number;
+  /** Input and output tokens together. @default 0 */
+  readonly tokens?: number;
+}
+
+/** Options of `gear.run`. */
+export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
+  /**
+   * The arguments of the call, which rules and loop detection read.
+   * @default none: the call is compared with no other
+   */
+  readonly args?: Readonly<Parameters<F>>;
+}
 
 /** Options of `gear.delegate`. */
 export interface DelegateOptions<T> {

@@ -9,9 +9,12 @@ export { policyEngine };
 /**
  * Creates a gear with every protection on, unless the policy turns one off.
  * @example
+ * import { createSwitchgear, isRefused } from 'switchgear';
+ *
  * const gear = createSwitchgear({ agent: 'scraper', policy: { task: { maxToolCalls: 50 } } });
- * const search = gear.guard('search', searchTheWeb);
- * const result = await gear.task(() => search('circuit breakers'));
+ * const fetchPage = gear.guard('fetch_page', async (url: string) => (await fetch(url)).text());
+ * const page = await fetchPage('https://example.com');
+ * if (isRefused(page)) console.log(page.error);
  */
 export function createSwitchgear(options: SwitchgearOptions & { readonly onRefusal: 'throw' }): ThrowingSwitchgear;
 export function createSwitchgear(options?: SwitchgearOptions): Switchgear;

@@ -25,7 +25,15 @@ export interface PriceBookOptions {
   readonly overrides?: Readonly<Record<string, CustomPrices>>;
 }
 
-/** Creates a price book. An unknown model, or a newer version of a known model, has no price. */
+/**
+ * Creates a price book. An unknown model, or a newer version of a known model, has no price.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { priceBook } from 'switchgear/prices';
+ *
+ * const overrides = { 'our-model': { inputUsdPerMillion: 1, outputUsdPerMillion: 4 } };
+ * const gear = createSwitchgear({ prices: priceBook({ overrides }) });
+ */
 export function priceBook(options: PriceBookOptions = {}): Prices {
   const overrides = new Map<string, TokenPrices>();
   for (const [model, prices] of Object.entries(options.overrides ?? {})) {

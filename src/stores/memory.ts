@@ -6,7 +6,15 @@ import { cardsMax, journalEntriesMax } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Cell, Store } from '../ports/store.ts';
 
-/** Creates a store that lives as long as this process. */
+/**
+ * Creates a store that lives as long as this process.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { memoryStore } from 'switchgear/stores';
+ * import { simulatedClock } from 'switchgear/testing';
+ *
+ * const gear = createSwitchgear({ store: memoryStore(simulatedClock()) });
+ */
 export function memoryStore(clock: Clock): Store {
   const cells = new Map<string, Cell>();
   const cards = new Map<string, Card>();

@@ -45,7 +45,17 @@ export interface Transcript {
   readonly halt: Refusal | undefined;
 }
 
-/** Returns an agent that runs a script on each call; it stops at a halt unless the stage is stubborn. */
+/**
+ * Returns an agent that runs a script on each call; it stops at a halt unless the stage is stubborn.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { scriptedAgent } from 'switchgear/testing';
+ *
+ * const gear = createSwitchgear();
+ * const agent = scriptedAgent([{ tool: 'search', args: ['tides'], times: 20 }]);
+ * const tools = gear.guardAll({ search: () => 'nothing found' });
+ * await gear.task(async (task) => console.log((await agent({ tools, task })).halt?.code)); // tool_loop
+ */
 export function scriptedAgent(script: readonly ScriptStep[]): (stage: ScriptStage) => Promise<Transcript> {
   return async (stage) => {
     const lines: TranscriptLine[] = [];

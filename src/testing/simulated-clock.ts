@@ -23,6 +23,15 @@ export const simulatedWallMs = 1_767_225_600_000;
  * Creates a clock that only the test advances.
  *
  * @default startMs 0
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { simulatedClock } from 'switchgear/testing';
+ *
+ * const clock = simulatedClock();
+ * const gear = createSwitchgear({ clock });
+ * const task = gear.startTask({ limits: { maxDurationSecs: 60 } });
+ * clock.advance(61_000);
+ * console.log(task.halt?.code); // duration_limit
  */
 export function simulatedClock(startMs = 0): SimulatedClock {
   const timers = new Map<number, { readonly dueMs: number; readonly run: () => void }>();

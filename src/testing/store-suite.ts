@@ -27,6 +27,11 @@ let places = 0;
  *
  * @param kind 'shared' also registers the tests of shared stores.
  * @default kind 'alone'
+ * @example
+ * import { memoryStore } from 'switchgear/stores';
+ * import { storeSuite } from 'switchgear/testing';
+ *
+ * storeSuite('memory', (clock) => memoryStore(clock));
  */
 export function storeSuite(name: string, makeStore: MakeStore, kind: 'alone' | 'shared' = 'alone'): void {
   storeStories(test, name, makeStore, kind);

@@ -1,4 +1,7 @@
-/** The programs on the pages of the docs: found, compiled, run, and held to what their comments say they print. */
+/**
+ * The programs on the pages of the docs: found, compiled, run, and held to what their comments say they print; and the
+ * examples in doc comments: found and compiled with them.
+ */
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -77,6 +80,41 @@ export function findPrograms(
   );
 }
 
+const gearDeclared = `import { allow, createSwitchgear, isRefused } from 'switchgear';
+const gear = createSwitchgear();
+`;
+
+/** The examples in the doc comments of the sources, each a program. An example of a method finds `gear` declared. */
+export const examples: readonly Pick<Program, 'where' | 'text'>[] = listFiles()
+  .filter((path) => path.startsWith('src/') && path.endsWith('.ts'))
+  .flatMap(readExamples);
+
+function readExamples(path: string): readonly Pick<Program, 'where' | 'text'>[] {
+  const source = readText(path);
+  return [...source.matchAll(/^ *\* @example\n((?: *\*(?: (?!@).*)?\n)*)/gm)].map(({ index, 1: lines = '' }) => {
+    const text = lines.replaceAll(/^ *\* ?/gm, '');
+    const isOfMethod = /\bgear\./.test(text) && !/\bconst gear\b/.test(text);
+    return {
+      where: `${path}:${source.slice(0, index).split('\n').length}`,
+      text: `${isOfMethod ? gearDeclared : ''}${text}`,
+    };
+  });
+}
+
+/** Whether an example imports a package other than ours. */
+export function needsFramework({ text }: Pick<Program, 'text'>): boolean {
+  return /^import .* from '(?!switchgear|node:)/m.test(text);
+}
+
+/** Writes examples beside the programs of a folder, to be compiled with them. */
+export function addExamples(programFolder: ProgramFolder, isWanted: (example: Pick<Program, 'text'>) => boolean): void {
+  for (const { where, text } of examples.filter(isWanted)) {
+    const folder = join(programFolder.folder, where.replace(/\W+/g, '-'));
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'program.ts'), text);
+  }
+}
+
 /** A block that imports from the package begins a program; those after it go on with it. */
 function splitPrograms({ blocks }: Page) {
   const found: { where: string; text: string; policy: string | undefined }[] = [];
@@ -94,7 +132,7 @@ function splitPrograms({ blocks }: Page) {
 
 /** Registers the tests that compile and run programs. */
 export function testPrograms(programFolder: ProgramFolder, programs: readonly Program[]): void {
-  test('every program on a page compiles', () => {
+  test('every program on a page and every example in a doc comment compiles', () => {
     writeFileSync(
       join(programFolder.folder, 'tsconfig.json'),
       JSON.stringify({

@@ -33,7 +33,16 @@ export interface AiSdkOptions extends HidingOptions {
 /** The runs of each model or tool that is already guarded. */
 const runsByObject = new WeakMap<object, AiSdkRuns>();
 
-/** Returns the settings of a call with guarded model and tools, for `generateText`, `streamText` or an agent. */
+/**
+ * Returns the settings of a call with guarded model and tools, for `generateText`, `streamText` or an agent.
+ * @example
+ * import { generateText } from 'ai';
+ * import { protect } from 'switchgear/adapters/ai-sdk';
+ *
+ * const guarded = protect({ model: 'openai/gpt-5' });
+ * const { text } = await generateText({ ...guarded, prompt: 'When is high tide?' });
+ * console.log(text, guarded.halt?.code);
+ */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
   const { gear = defaultSwitchgear(), workers } = options;
   const tools = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;

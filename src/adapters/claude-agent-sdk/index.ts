@@ -22,7 +22,15 @@ interface QueryLike extends AsyncIterable<unknown> {
   close?(): unknown;
 }
 
-/** Guards `query`: every run is a task, and the result message of a halted run has the reason in `switchgear`. */
+/**
+ * Guards `query`: every run is a task, and the result message of a halted run has the reason in `switchgear`.
+ * @example
+ * import { query } from '@anthropic-ai/claude-agent-sdk';
+ * import { protect } from 'switchgear/adapters/claude-agent-sdk';
+ *
+ * const guardedQuery = protect(query);
+ * for await (const message of guardedQuery({ prompt: 'Mend the tests.' })) console.log(message.type);
+ */
 export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   query: Q,
   options: ProtectOptions = {},

@@ -36,7 +36,15 @@ export interface LangChainOptions extends HidingOptions {
 /** The type of the given settings, inferred as constants so that no type is lost, but with mutable lists. */
 type MutableSettings<S> = { -readonly [K in keyof S]: S[K] extends readonly [...infer L] ? [...L] : S[K] };
 
-/** Returns the guarded settings of an agent, for `createAgent`. */
+/**
+ * Returns the guarded settings of an agent, for `createAgent`.
+ * @example
+ * import { createAgent } from 'langchain';
+ * import { protect } from 'switchgear/adapters/langchain';
+ *
+ * const agent = createAgent(protect({ model: 'openai:gpt-5', tools: [] }));
+ * const { messages } = await agent.invoke({ messages: 'When is high tide?' });
+ */
 export function protect<const S extends LangChainSettings>(
   settings: S,
   options: LangChainOptions = {},

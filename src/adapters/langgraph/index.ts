@@ -30,7 +30,15 @@ interface Invokable {
   readonly name?: unknown;
 }
 
-/** Guards a compiled graph, a chat model, a tool or a list of tools; returns any other object unchanged. */
+/**
+ * Guards a compiled graph, a chat model, a tool or a list of tools; returns any other object unchanged.
+ * @example
+ * import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+ * import { protect } from 'switchgear/adapters/langgraph';
+ *
+ * const graph = new StateGraph(MessagesAnnotation).addNode('reply', () => ({ messages: [] })).addEdge(START, 'reply');
+ * const { messages } = await protect(graph.compile()).invoke({ messages: 'When is high tide?' });
+ */
 export function protect<T extends object>(thing: T, options: ProtectOptions = {}): T {
   if (Array.isArray(thing)) return thing.map((each) => protect(each as object, options)) as T;
   if (!('invoke' in thing) || typeof thing.invoke !== 'function') return thing;

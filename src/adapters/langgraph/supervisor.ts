@@ -89,7 +89,14 @@ interface Channel<T> {
   readonly default: () => T;
 }
 
-/** Creates a supervisor with the delegation limits of a gear. */
+/**
+ * Creates a supervisor with the delegation limits of a gear.
+ * @example
+ * import { supervisor } from 'switchgear/adapters/langgraph';
+ *
+ * const team = supervisor({ workers: ['researcher', 'writer'] });
+ * const { worker, message, update } = await team.next({ messages: [] }, () => 'researcher');
+ */
 export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: SupervisorOptions): Supervisor {
   const { clock } = runtimeOf(gear);
   const { delegation } = gear.settings;

@@ -54,7 +54,16 @@ interface RunnerLike {
 /** Errors of tools whose options were protected: the SDK hides the errors of other tools. */
 const errors = new Map<string, unknown>();
 
-/** Guards a runner; or wraps the options of a tool, so that the adapter sees its real errors. */
+/**
+ * Guards a runner; or wraps the options of a tool, so that the adapter sees its real errors.
+ * @example
+ * import { Agent, Runner } from '@openai/agents';
+ * import { protect } from 'switchgear/adapters/openai-agents';
+ *
+ * const runner = protect(new Runner());
+ * const agent = new Agent({ name: 'Pilot', instructions: 'Answer.' });
+ * const { finalOutput } = await runner.run(agent, 'When is high tide?');
+ */
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
   if ('run' in thing && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
   if ('execute' in thing) return recordErrors(thing as T & { execute: Execute });

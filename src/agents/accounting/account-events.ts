@@ -80,7 +80,18 @@ export interface EventAccounting {
 
 const countedAfterHalt: ReadonlySet<AgentEvent['type']> = new Set(['session', 'usage', 'total', 'result'] as const);
 
-/** Starts to count events on a task, which the caller starts and ends. */
+/**
+ * Starts to count events on a task, which the caller starts and ends.
+ * @example
+ * import { createInterface } from 'node:readline';
+ * import { createSwitchgear } from 'switchgear';
+ * import { accountEvents, claudeCodeReader } from 'switchgear/agents';
+ *
+ * const gear = createSwitchgear();
+ * const accounting = accountEvents(gear, gear.startTask(), { onHalt: (halt) => console.log(halt.message) });
+ * const reader = claudeCodeReader();
+ * for await (const line of createInterface(process.stdin)) reader.read(line).forEach(accounting.account);
+ */
 export function accountEvents(
   gear: Switchgear,
   task: Task,

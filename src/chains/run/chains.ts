@@ -101,7 +101,16 @@ export interface Chains {
   close(): Promise<void>;
 }
 
-/** Creates a runner of chains. */
+/**
+ * Creates a runner of chains.
+ * @example
+ * import { createChains, functionAbilities, loadChain } from 'switchgear/chains';
+ *
+ * const chains = createChains({ abilities: [functionAbilities({ 'mail.send': ({ to }) => `sent to ${to}` })] });
+ * const run = await chains.run(loadChain('digest.yaml'), { to: 'ada@example.com' });
+ * console.log(run.status, run.end?.message);
+ * await chains.close();
+ */
 export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
   const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.

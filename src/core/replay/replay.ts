@@ -31,6 +31,12 @@ export interface Replay {
 /**
  * Replays a journal that is complete from its first entry. At level `all` every call is decided again; at level
  * `refusals` every trip and halt is judged by the counters in its entry.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { replay } from 'switchgear/testing';
+ *
+ * const gear = createSwitchgear({ policy: { journal: { level: 'all' } } });
+ * const { differences } = replay(gear.journal(), gear.settings);
  */
 export function replay(entries: readonly Entry[], settings: Settings, options: ReplayOptions = {}): Replay {
   const end = entries.findIndex(({ type }) => type === 'policy-reloaded');

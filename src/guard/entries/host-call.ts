@@ -10,7 +10,8 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
-import type { Call, GuardOptions, Switchgear, Task } from '../api.ts';
+import type { Call, Switchgear, Task } from '../api.ts';
+import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import {
   type AdmitResult,

@@ -5,7 +5,7 @@
 
 import { type Action, cancelled, type Outcome, success } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import type { GuardOptions } from '../api.ts';
+import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';

@@ -4,7 +4,7 @@ import { cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
-import type { GuardOptions } from '../api.ts';
+import type { GuardOptions } from '../call-options.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { priceUsage } from '../tasks/cost.ts';

@@ -2,7 +2,7 @@
 
 import type { Action } from '../../core/action.ts';
 import { toMicros } from '../../core/builtin-prices.ts';
-import type { GuardOptions } from '../api.ts';
+import type { GuardOptions } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -5,7 +5,7 @@ import { breakerFields } from '../../core/controls/breaker/fields.ts';
 import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import { callSitesMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import type { GuardOptions } from '../api.ts';
+import type { GuardOptions } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import {
   amount,

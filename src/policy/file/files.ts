@@ -25,7 +25,14 @@ export function findPolicy(folder: string): string | undefined {
   return paths[0];
 }
 
-/** Reads and checks a policy file: TOML, YAML or JSON by its extension. Messages call it `name`. */
+/**
+ * Reads and checks a policy file: TOML, YAML or JSON by its extension. Messages call it `name`.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { loadPolicy } from 'switchgear/policy';
+ *
+ * const gear = createSwitchgear({ policy: loadPolicy('switchgear.toml') });
+ */
 export function loadPolicy(path: string, name: string = path): CheckedPolicy {
   return parsePolicy(readText(path), name);
 }
@@ -71,6 +78,12 @@ export interface PolicyWatch {
 /**
  * Loads a policy now and again whenever its file changes. The first load throws; later errors keep the last valid
  * policy.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { watchPolicy } from 'switchgear/policy';
+ *
+ * const watch = watchPolicy('switchgear.toml', (policy) => gear.reload(policy));
+ * const gear = createSwitchgear({ policy: watch.policy });
  */
 export function watchPolicy(
   path: string,

@@ -66,7 +66,14 @@ export interface RedisOptions {
 /** A store in Redis, with the part that processes share. */
 export type RedisStore = Store & { readonly shared: SharedStore };
 
-/** Opens the store. If Redis does not answer, the store starts degraded; if Redis refuses the user, this throws. */
+/**
+ * Opens the store. If Redis does not answer, the store starts degraded; if Redis refuses the user, this throws.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { redisStore } from 'switchgear/stores/redis';
+ *
+ * const gear = createSwitchgear({ store: await redisStore({ url: 'redis://localhost:6379' }) });
+ */
 export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const parts = createRedisParts(await checkOptions(options));
   const { clock, views, memory, connection, writer, journal, sync } = parts;

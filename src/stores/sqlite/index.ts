@@ -70,7 +70,14 @@ interface StoreParts {
   readonly checkpoints: Checkpoints;
 }
 
-/** Opens the store in a file. Throws `SwitchgearError` if the file cannot be opened or belongs to another program. */
+/**
+ * Opens the store in a file. Throws `SwitchgearError` if the file cannot be opened or belongs to another program.
+ * @example
+ * import { createSwitchgear } from 'switchgear';
+ * import { sqliteStore } from 'switchgear/stores/sqlite';
+ *
+ * const gear = createSwitchgear({ store: sqliteStore({ path: 'switchgear.db' }) });
+ */
 export function sqliteStore(options: SqliteOptions): SqliteStore {
   checkOptions(options);
   const parts = openParts(options);
