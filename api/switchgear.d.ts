@@ -167,7 +167,25 @@ export interface Clock {
     after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
 }
 
-export type Code = CodesOf<Declared>;
+export type Code =
+    | 'circuit_open'
+    | 'concurrency_limit'
+    | 'tool_call_limit'
+    | 'token_spend_limit'
+    | 'token_limit'
+    | 'duration_limit'
+    | 'idle_timeout'
+    | 'output_loop'
+    | 'tool_loop'
+    | 'denial_limit'
+    | 'delegation_limit'
+    | 'rule_abort'
+    | 'rule_declined'
+    | 'rule_unanswered'
+    | 'rule_throttled'
+    | 'storm'
+    | 'task_paused'
+    | 'internal_error';
 
 export interface Control<S = unknown> {
     readonly name: string;

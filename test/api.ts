@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { codes } from '../src/core/controls/registry.ts';
 import { type EntryPoint, listEntryPoints, root } from './harness/source.ts';
 
 /** The declarations of each entry point, by the name of its file in api/. */
@@ -17,7 +18,11 @@ export function describeApi(): ReadonlyMap<string, string> {
     return new Map(
       listEntryPoints().map(({ name, path }) => {
         const file = join(folder, path.replace(/^src\//, '').replace(/\.ts$/, '.d.ts'));
-        const found = [...readExports(file)].sort(([a], [b]) => (a < b ? -1 : 1));
+        const exports = readExports(file);
+        // The type is derived from the registry of controls; whoever reads api/ wants to see the codes.
+        if (exports.has('Code'))
+          exports.set('Code', `export type Code =${codes.map((code) => `\n    | '${code}'`).join('')};`);
+        const found = [...exports].sort(([a], [b]) => (a < b ? -1 : 1));
         return [`${name.replaceAll('/', '-')}.d.ts`, `${found.map(([, text]) => text).join('\n\n')}\n`];
       }),
     );

@@ -79,7 +79,7 @@ interface LocalBreaker extends BreakerParts {
   /** When the pending probe request was sent. */
   requestedAtMs: number | undefined;
   /** The number of probe requests so far. */
-  grants: number;
+  requests: number;
   /** Since when the store has not answered probe requests. */
   unansweredMs: number | undefined;
   /** Successes since the last transaction; the next transaction carries them. */
@@ -97,7 +97,7 @@ function shareBreaker(parts: BreakerParts): SharedBreaker {
     keepMs: grantKeepMs,
     waitingCaller: undefined,
     requestedAtMs: undefined,
-    grants: 0,
+    requests: 0,
     unansweredMs: undefined,
     successes: [],
   };
@@ -247,7 +247,7 @@ function returnProbe(breaker: LocalBreaker, id: string, generation: number): voi
 async function requestProbe(breaker: LocalBreaker, atMs: number): Promise<void> {
   const { store, cell } = breaker;
   breaker.requestedAtMs = atMs;
-  const id = `${store.process}/g${++breaker.grants}`;
+  const id = `${store.process}/g${++breaker.requests}`;
   const transaction = makeProbeTransaction(breaker, id, atMs);
   let isGivenUp = false;
   const onCommitted = (entries: readonly Entry[]) => {

@@ -6,7 +6,8 @@ import type { Counters, Verdict } from './verdict.ts';
 
 /**
  * The cell that holds the state an action is judged by.
- * `task`: of the acting task. `chain`: of the acting task and of every ancestor, each judged separately.
+ * `task`: of the acting task. `chain`: of the acting task and of every ancestor, each judged separately; it has nothing
+ * to do with the chains of steps in a file.
  * `target`: of the tool, model or worker, as its settings define. `session`, `gear`: one cell for all.
  */
 export type Scope = 'task' | 'chain' | 'target' | 'session' | 'gear';

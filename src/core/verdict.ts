@@ -19,7 +19,7 @@ export interface Stop {
   /** The control that returned the verdict. */
   readonly control: string;
   readonly counters: Counters;
-  /** The written reason of a rule, if a rule fired. */
+  /** The reason in words, if a rule, an operator or a joint budget gives one. */
   readonly reason?: string;
   /** When the same action may pass: the end of a wait, or a hint with a deny. */
   readonly retryAtMs?: number;

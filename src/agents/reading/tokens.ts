@@ -1,4 +1,4 @@
-/** Token counts of the four vendors in one form: input includes cached tokens, output includes thoughts. */
+/** Token counts of every vendor in one form: input includes cached tokens, output includes thoughts. */
 
 import type { Tokens } from './agent-event.ts';
 import { asCount, asObject, type JsonObject } from './reader.ts';

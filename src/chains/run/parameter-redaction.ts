@@ -26,12 +26,12 @@ interface Replacements {
 const ruleFields = new Set(['line', 'rule', 'rules']);
 const textFields = new Set(['evidence', 'message', 'reason', 'seen']);
 
-/** The veil of a run. Numbers are no secrets: a limit is what a person wants to see. */
+/** Replaces the parameters of a run in stored texts by their names. Numbers stay: a person wants to see a limit. */
 export function createParamRedactor(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
   return createRedactor(collectReplacements(chain, params));
 }
 
-/** Lifts the veil for a person who may look at the run, and so at its parameters. */
+/** Puts the parameters back, for a person who may see the run and so its parameters. */
 export function createParamRestorer(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
   const { ids, phrases } = collectReplacements(chain, params);
   const reverse = (pairs: readonly Replacement[]) => pairs.map(([filled, written]): Replacement => [written, filled]);

@@ -36,7 +36,10 @@ export function stoppedTexts(
   return { message: `${kind === 'halt' ? 'Task stopped' : refusal}: ${summary}`, remediation, explanation };
 }
 
-/** Texts for a used-up budget; a joint budget names itself, and with a store to ask only the call waits. */
+/**
+ * Texts for a used-up budget. The stop of a joint budget has a reason of its own; if the store has to be asked first,
+ * the stop has a retry time and the model is told to try again.
+ */
 export function overBudgetTexts(context: RefusalContext, summary: string, order: string): RefusalTexts {
   const { soon, reason } = context;
   const rest = soon === undefined ? `${order} Say what you found and what is missing.` : `Try again ${soon}.`;

@@ -23,7 +23,7 @@ export interface ChainGuard {
   guard(name: string, fn: AnyFunction, options: GuardOptions & { match(): readonly RuleHit[] }): AnyFunction;
 }
 
-/** Adds the rules of a chain to its own gear; `veil` hides parameter values in stored entries. */
+/** Adds the rules of a chain to its own gear; `redact` hides parameter values in stored entries. */
 export function guardChain(
   gear: Switchgear,
   rules: readonly Rule[],

@@ -99,9 +99,17 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
       const actual = Math.round(gauge.actual * 100) / 100;
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
       appendEntry(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
-      const about = { task: task.id, code: 'notice', counters: { actual, limit } } as const;
-      const card = { id: createCardId(runtime), kind: 'notice', state: 'open', ...about } as const;
-      openCard(runtime, { ...card, evidence: [message], actions: ['pause', 'dismiss'] }, task, atMs);
+      const card: Card = {
+        id: createCardId(runtime),
+        kind: 'notice',
+        task: task.id,
+        code: 'notice',
+        counters: { actual, limit },
+        evidence: [message],
+        actions: ['pause', 'dismiss'],
+        state: 'open',
+      };
+      openCard(runtime, card, task, atMs);
     }
   }
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
