@@ -16,7 +16,7 @@ test('the declarations of every entry point are those of api/', () => {
   for (const [file, text] of described) assert.equal(text, readText(`api/${file}`), `${file}: ${advice}`);
 });
 
-test('what a door says it exports is what it exports', async () => {
+test('each entry point exports exactly the names of its declaration', async () => {
   for (const door of listEntryPoints()) {
     const { values } = listExports(readText(door.path));
     assert.deepEqual(values, await listValues(door), `${door.path}: write its exports as export { … } from '…'`);
@@ -52,7 +52,7 @@ function* readInterfaces(text: string) {
   }
 }
 
-test('the doc comment of every option says its default', () => {
+test('the doc comment of every option contains its default', () => {
   const declared = readdirSync(join(root, 'api')).map((file) => readText(`api/${file}`));
   const options = new Set(
     [...declared.join('\n').matchAll(/^export interface (\w+Options|MaxCost)\b/gm)].map(([, name]) => name),

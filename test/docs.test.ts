@@ -93,7 +93,7 @@ function isChain(text: string): boolean {
   return /^steps:$/m.test(text);
 }
 
-test('every command on a page exists, and those of ours work', (context) => {
+test('every command on a page exists, and switchgear commands work', (context) => {
   const { scripts } = readPackage();
   let ours = 0;
   for (const { path, blocks } of pages) {

@@ -252,7 +252,7 @@ const coreCodes: readonly Code[] = [
   'tool_loop',
 ];
 
-test('the order of the controls changes neither what is decided nor when to try again', (context) =>
+test('the order of the controls changes neither the decision nor the retry time', (context) =>
   holds(
     context,
     (reached) =>
@@ -321,7 +321,7 @@ test('learning depends on state and event alone: a clone learns the same, and th
 
 const strictness = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
 
-test('a rule written by a model never loosens what is decided', (context) =>
+test('a rule written by a model never makes a decision less strict', (context) =>
   holds(
     context,
     (reached) => {
@@ -564,7 +564,7 @@ test('whatever a control of one’s own throws, a guarded call is refused and ne
     100,
   ));
 
-test('a watcher lets through at most its events per window, and then none until somebody restarts it', (context) =>
+test('a watcher passes at most its events per window, and then none until a restart', (context) =>
   holds(
     context,
     (reached) =>

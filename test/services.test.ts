@@ -82,7 +82,7 @@ for (const [programs, uid, missing] of [
   [['apt-get', 'sudo with a password'], 1000, 'install it with: sudo apt-get install -y redis-server'],
   [['brew'], 0, 'install it with: brew install redis'],
 ] as const) {
-  test(`with ${programs.join(', ') || 'nothing'} user ${uid} runs nothing and is told what to do`, async (context) => {
+  test(`with ${programs.join(', ') || 'nothing'} user ${uid} runs nothing and gets instructions`, async (context) => {
     const folder = machine(context, programs);
     assert.deepEqual(await makeReadyOn(folder, uid), {
       missing: `redis-server is not installed (${missing})`,

@@ -82,7 +82,7 @@ test('without a task of its own an agent talks to a person', () => {
   for (const [line, headless] of Object.entries(rows)) assert.equal(of(line).headless, headless, line);
 });
 
-test('what it is asked, its model and its session are read off the command', () => {
+test('the prompt, the model and the session are read from the command line', () => {
   const rows: readonly (readonly [string, readonly (string | undefined)[]])[] = [
     ['claude -p fix --model opus --allowedTools Bash Read', ['fix', 'opus', undefined]],
     ['claude --resume s1 -p more', ['more', undefined, 's1']],
@@ -119,7 +119,7 @@ test('each is ended by the signal at which it ends cleanest', () => {
   for (const [line, signal] of Object.entries(rows)) assert.equal(of(line).signal, signal, line);
 });
 
-test('a program that nobody knows is read by the mapping that is given', () => {
+test('an unknown program is read by the given mapping', () => {
   const mapping = { events: { said: { as: 'assistant', text: 'words' } } } as const;
   const agent = readerFor(['my-agent'], { mapping });
   assert.equal(agent.stream, 'events');

@@ -96,14 +96,14 @@ test('claude-code: the tokens of a message in pieces grow under its id', () => {
   ]);
 });
 
-test('claude-code: a run that a hook stopped did not succeed, although it says so', () => {
+test('claude-code: a run that a hook stopped is not a success, although it reports one', () => {
   const said = { type: 'result', subtype: 'success', is_error: false, result: '', terminal_reason: 'hook_stopped' };
   assert.deepEqual(read(claudeCodeReader(), said), [
     { type: 'result', ok: false, final: true, reason: 'hook_stopped' },
   ]);
 });
 
-test('claude-code: words of the harness are told from those of a person', () => {
+test('claude-code: texts of the harness are distinguished from prompts of a person', () => {
   const user = (text: string, more = {}) => ({ type: 'user', message: { content: [{ type: 'text', text }] }, ...more });
   const events = read(
     claudeCodeReader(),
@@ -224,7 +224,7 @@ test('opencode: a command that failed is a failure, whatever its status; thought
   });
 });
 
-test('heartbeat: tasks start and end in every spelling, and what names nobody belongs to the last one', () => {
+test('heartbeat: tasks start and end in every spelling, and events without a task belong to the last one', () => {
   const events = read(
     heartbeatReader(plainTextReader()),
     '[heartbeat] {"phase":"starting","taskId":"a","agent":"Research Specialist"}',
@@ -252,7 +252,7 @@ test('heartbeat: tasks start and end in every spelling, and what names nobody be
   ]);
 });
 
-test('other programs: events by name count, their tasks are told apart, the rest is text', () => {
+test('other programs: events count by name and task, and other lines are text', () => {
   const events = read(
     readerFor(['python', 'agent.py']).reader(),
     '[heartbeat] starting a',
@@ -277,7 +277,7 @@ test('other programs: events by name count, their tasks are told apart, the rest
   ]);
 });
 
-test('generic: fields are found by their paths, and calls that are numbered anew each turn are told apart', () => {
+test('generic: fields are found by their paths, and calls with reused ids are distinguished', () => {
   const reader = mappedJsonReader({
     kind: 'event.kind',
     events: {

@@ -49,7 +49,7 @@ for (const cli of clis) {
     assert.equal(accounting.result?.ok, true);
   });
 
-  test(`${cli}: a refusal by the gateway is a run that failed, and no halt of ours`, () => {
+  test(`${cli}: a refusal by the gateway is a failed run, not a halt`, () => {
     const { accounting } = play(recording(cli, 'gateway-halt'));
     assert.equal(accounting.halt, undefined);
     assert.equal(accounting.result?.ok, false);
@@ -81,7 +81,7 @@ test('what a stream keeps to itself until the end is booked at the end, once', (
   }
 });
 
-test('the loop detector of the agent itself ends a run that did not succeed, whatever it says', () => {
+test('a run that the agent ended by its own loop detector is not a success, although it reports one', () => {
   const { accounting } = play(recording('gemini', 'spiral-builtin-guard'));
   assert.deepEqual(accounting.result, {
     type: 'result',

@@ -140,7 +140,7 @@ test('the file of a subagent of Claude Code is booked on it, by its id', () => {
   assert.equal(subagent?.snapshot().tokens, 45_720);
 });
 
-test('a file is followed as it grows, half lines wait, and a file that is not there says nothing', (context) => {
+test('a growing file is followed, incomplete lines wait, and a missing file has no events', (context) => {
   const path = join(folder(context), 'a.jsonl');
   const got: string[] = [];
   const tail = fileTail(path, (line) => got.push(line));
@@ -221,7 +221,7 @@ test('claude-code: files are found by the session, those of subagents when they 
   assert.equal(count(moved.poll(), 'tool_use'), 11);
 });
 
-test('claude-code: of a session that is gone on with only what is new is told', (context) => {
+test('claude-code: only new events of a resumed session are reported', (context) => {
   const home = folder(context);
   const path = join(home, '.claude/projects/-workspace/s1.jsonl');
   const all = lines('claude-session.jsonl');
@@ -306,7 +306,7 @@ test('opencode: parts are read from its database as they change, also those of c
   assert.equal(events[1]?.type === 'tool_result' && events[1].ok, false);
 });
 
-test('a database of another shape says nothing, and a session that is no name has no files', (context) => {
+test('a database of another schema has no events, and an invalid session id has no files', (context) => {
   const home = folder(context);
   const path = join(home, '.local/share/opencode/opencode.db');
   mkdirSync(dirname(path), { recursive: true });

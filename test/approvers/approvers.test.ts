@@ -110,19 +110,19 @@ approverSuite('first of several', () => {
 
 const signal = () => new AbortController().signal;
 
-test('nobody is not there, and does not answer', async () => {
+test('noApprover is never available and does not answer', async () => {
   assert.equal(noApprover.isThere?.(), false);
   await assert.rejects(noApprover.ask(questionCard(), signal()));
 });
 
-test('without a terminal nobody is asked there', async () => {
+test('without a terminal the terminal approver is unavailable', async () => {
   const { approver, shown } = typing(false);
   assert.equal(approver.isThere?.(), false);
   await assert.rejects(approver.ask(questionCard(), signal()), /no terminal/);
   assert.deepEqual(shown, []);
 });
 
-test('the terminal shows what is asked, asks again after an unknown word, and cannot be steered', async () => {
+test('the terminal approver repeats the question after an unknown word, and strips control characters', async () => {
   const { approver, input, shown } = typing();
   const asked = approver.ask({ ...questionCard(), evidence: ['plan', 'pay \u001b[2Jnow?'] }, signal());
   input.write('perhaps\n');
@@ -193,7 +193,7 @@ test('a webhook goes to this machine or over https', () => {
   }
 });
 
-test('of several the first answer counts, the others are let go, and where all break nobody answered', async () => {
+test('the first of several answers counts, the others are aborted, and if all fail there is no answer', async () => {
   let wasLetGo = false;
   const silent: Approver = {
     name: 'silent',

@@ -83,7 +83,7 @@ test('policy check without a file, or with one that is not there, fails in one l
   }
 });
 
-test('policy explain prints what is in force, the environment included', async (context) => {
+test('policy explain prints the effective settings, including the environment', async (context) => {
   const folder = folderWith(context, { 'switchgear.toml': '[circuit_breaker]\nrecovery_timeout = 12\n' });
   const { code, out, err } = await run(['policy', 'explain'], folder, {
     SWITCHGEAR_TASK_MAX_TOOL_CALLS: '9',
@@ -142,7 +142,7 @@ test('the command runs as a process, with its exit code', () => {
   assert.equal(spawnSync(process.execPath, [bin, 'nothing']).status, 2);
 });
 
-test('an old Node says in one sentence which Node is needed and which this is', (context) => {
+test('an old Node prints one line with the required and the actual version', (context) => {
   const folder = folderWith(context, {
     'old.cjs': "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });",
   });

@@ -47,7 +47,7 @@ test('a task that starts again after its end has a clean bucket', () => {
   assert.equal(breaker.snapshot().internalErrors, 0);
 });
 
-test('a sweep gives a halt back once, whoever found it', () => {
+test('a sweep returns each halt once, also one that another call found', () => {
   const { breaker, clock, beat } = session();
   beat('a', 'starting');
   clock.advance(300_000);
@@ -107,7 +107,7 @@ test('usage is priced as Sonnet 4 whatever the model, unless prices are handed i
   assert.equal(spent({ prices: { price, dearest: price } }), 2);
 });
 
-test('events of nobody are counted, and belong to nobody', () => {
+test('events without a task are counted as ignored', () => {
   const { breaker, beat } = session();
   assert.equal(breaker.observe({ type: 'tool_use' }), null);
   assert.equal(breaker.observe({ type: 'tool_use', taskId: 'never' }), null);
@@ -129,7 +129,7 @@ test('tasks may have any name', () => {
   assert.equal(breaker.snapshot().internalErrors, 0);
 });
 
-test('a bad value in the config is told and replaced by the default, a missing one comes from the environment', () => {
+test('an invalid config value is reported and the default used; a missing one comes from the environment', () => {
   const lines: string[] = [];
   const config = {
     maxToolCallsPerTask: 0,

@@ -79,7 +79,7 @@ describe('the breaker registry', () => {
     assert.equal(registry.executions('trade'), 2);
   });
 
-  it('looks in arguments and params where it is told to', () => {
+  it('looks in arguments and params if `lookup` contains them', () => {
     const registry = new BreakerRegistry({ lookup: ['outputs', 'args', 'params'] });
     registry.register('trade', 'amount>5|abort');
     assert.equal(registry.evaluate(step({ params: { amount: '6' } })).reason, 'amount 6 exceeds threshold 5');

@@ -24,7 +24,7 @@ test('a tool and its key are two names of one breaker', () => {
   assert.equal(getCircuitBreaker('tool_').name, 'tool_tool_');
 });
 
-test('settings are taken in either case, and what is not said stays', () => {
+test('settings are accepted in snake and camel case, and absent ones stay unchanged', () => {
   getCircuitBreaker('tool_cases', { failure_threshold: 3, timeout: 5 });
   const { config } = getCircuitBreaker('cases', { recoveryTimeout: 12, monitorWindow: 40, healthCheckInterval: 9 });
   assert.deepEqual(config, {
@@ -39,7 +39,7 @@ test('settings are taken in either case, and what is not said stays', () => {
   });
 });
 
-test('settings that cannot be used are named, with what came, and change nothing', () => {
+test('an error about invalid settings quotes their names and values, and changes nothing', () => {
   assert.throws(() => getCircuitBreaker('tool_bad', { recovery_timeout: -1 }), /tool_bad\.recovery_timeout.*got -1/);
   assert.throws(() => getCircuitBreaker(''), /name of a breaker/);
   assert.throws(() => getCircuitBreaker(7 as never), /name of a breaker.*got 7/);

@@ -96,7 +96,7 @@ test('where very many tasks change, everybody has a turn', async (context) => {
   assert.equal((await stored()).length, 2 * publishedWritesMax);
 });
 
-test('a task is lost once its process is silent for its lease; one that comes back runs', async (context) => {
+test('a task is lost when the lease of its process ends, and runs again if the process returns', async (context) => {
   const { gear, clock, store, other } = watched(context);
   const task = gear.startTask({ id: 'x' });
   clock.advance(1_000);

@@ -70,7 +70,7 @@ for (const pauseSecs of [2, 10, 50]) {
   });
 }
 
-test('a probe that waits for its caller is nobody else’s, and goes back when nobody comes', async () => {
+test('a granted probe is reserved for its caller, and returned if the caller does not come', async () => {
   const policy = { circuitBreaker: { successThreshold: 1 } };
   const one = await side(policy);
   const other = await side(policy, one);
@@ -156,7 +156,7 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
   });
 }
 
-test('a synchronous tool that a rule counts passes when its caller comes back, and never too often', async () => {
+test('a synchronous tool under a frequency rule passes on a retry, and never above the limit', async () => {
   const rules = [{ target: 'tool:mail', condition: 'frequency>3/1m', action: 'throttle' }] as const;
   const { gear, store, clock } = await side({ rules });
   const sentAtMs: number[] = [];

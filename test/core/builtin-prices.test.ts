@@ -26,7 +26,7 @@ test('cache tokens come on top of the input of a blob, and cents may be fraction
   );
 });
 
-test('what is no count of tokens costs nothing, and nothing costs less than that', () => {
+test('an invalid token count costs nothing, and no cost is negative', () => {
   for (const bad of [Number.NaN, -5, Number.POSITIVE_INFINITY, '1000', null, undefined, {}, true]) {
     assert.equal(estimateUsageCents({ input_tokens: bad, output_tokens: bad } as never), 0, String(bad));
   }

@@ -41,7 +41,7 @@ const proposal = { type: 'action-proposed', atMs: 5, action: makeAction() } as c
 const deny = makeStop('deny', { control: 'b' });
 const halt = makeStop('halt', { control: 'c' });
 
-test('where everyone allows, the shared decision comes back', () => {
+test('if all controls allow, the shared allow decision is returned', () => {
   assert.equal(decide(panel(), proposal), allowed);
   assert.equal(decide(panel(bound('a'), bound('b')), proposal), allowed);
   assert.deepEqual(allowed, { verdict: { kind: 'allow' }, votes: [] });
@@ -60,7 +60,7 @@ test('the strictest verdict wins and every vote is kept, in the order of the sea
   });
 });
 
-test('a halt on an ancestor’s account ends the ancestor, unless it says whom it ends; a deny ends nobody', () => {
+test('a halt by an ancestor’s control halts the ancestor, unless it names another task; a deny halts no task', () => {
   const verdictOf = (judge: Stop) => decide(panel(bound('a', { judge, ancestorId: 'boss' })), proposal);
   const ends = { ...halt, ends: 'boss' };
   assert.deepEqual(verdictOf(halt), { verdict: ends, votes: [{ control: 'a', verdict: ends }] });
@@ -78,7 +78,7 @@ test('everyone hears what happened, at its own place', () => {
   );
 });
 
-test('what is due is the strictest of all checks, an ancestor’s halt on its own account', () => {
+test('the strictest of all checks wins, and an ancestor’s halt belongs to the ancestor', () => {
   assert.equal(checkAll(panel(bound('a'), bound('b', { check: allow })), 5), allow);
   const boundControls = panel(bound('a'), bound('b', { check: deny }), bound('c', { check: halt, ancestorId: 'boss' }));
   assert.deepEqual(checkAll(boundControls, 5), { ...halt, ends: 'boss' });

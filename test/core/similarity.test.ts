@@ -30,7 +30,7 @@ test('the cap counts tokens, not different tokens', () => {
   assert.deepEqual(tokenize('a a a b', 3), tokenize('a'));
 });
 
-test('likeness is what is shared by what there is', () => {
+test('similarity is the shared words divided by all words', () => {
   const rows: [string, string, number][] = [
     ['a b c', 'a b c', 1],
     ['a b c', 'c b a a', 1],
@@ -46,7 +46,7 @@ test('likeness is what is shared by what there is', () => {
   }
 });
 
-test('words whose numbers lie next to each other are told apart', () => {
+test('words with adjacent hashes are distinguished', () => {
   assert.equal(jaccard(Int32Array.of(1, 3), Int32Array.of(2, 3)), 1 / 3);
   assert.equal(jaccard(Int32Array.of(2, 3), Int32Array.of(1, 3)), 1 / 3);
 });

@@ -28,7 +28,7 @@ test('every agent of the demo ends as it should, in eighty plain columns, and no
   for (const line of lines) assert.ok([...line].length <= 80 && !line.includes('\u001b'), line);
 });
 
-test('somebody who has left is told no more', async () => {
+test('an interrupted demo prints nothing more', async () => {
   const lines: string[] = [];
   assert.equal(await playDemo((line) => lines.push(line), false, AbortSignal.abort()), false);
   assert.ok(!lines.some((line) => line.includes('STOPPED')));
@@ -47,7 +47,7 @@ test('colours change nothing but the colours', async () => {
   );
 });
 
-test('a scene that ends otherwise is told with what it should have been', async () => {
+test('a scene with an unexpected end is reported with the expected one', async () => {
   const played = await scene.play(stage);
   assert.deepEqual(findFaults(scene, played), []);
   assert.deepEqual(findFaults({ ...scene, expected: { code: 'storm', attempts: 8, ran: 4, exitCode: 75 } }, played), [

@@ -131,7 +131,7 @@ function each(what: string, names: readonly string[], call: (part: Record<string
 }
 
 for (const [what, setUp] of Object.entries(setups)) {
-  test(`whatever ${what} is handed, it works or says in a few words what is wrong`, async () => {
+  test(`whatever ${what} is handed, it works or throws a short error`, async () => {
     for (const [name, value] of Object.entries(values)) {
       const startedMs = performance.now();
       try {
@@ -146,7 +146,7 @@ for (const [what, setUp] of Object.entries(setups)) {
   });
 }
 
-test('what is wrong is said at set-up: a part that lacks its methods is never found out by a call', () => {
+test('an option without its methods is an error at set-up, not at a call', () => {
   for (const part of ['clock', 'store', 'prices', 'approver', 'controls']) {
     for (const bad of [7, 'x', {}, { nowMs: 1 }, [{}]]) {
       assert.throws(() => createSwitchgear({ ...quiet, [part]: bad }), { code: 'invalid_argument' }, part);
@@ -184,7 +184,7 @@ test('a rule that cannot read the arguments fires, and one that finds nothing in
   }
 });
 
-test('an error of any kind comes back as it was thrown, and is counted once', async () => {
+test('any thrown value is rethrown unchanged and counted once', async () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf();
     const fail = gear.guard('fail', () => {
@@ -210,7 +210,7 @@ test('an error of any kind comes back as it was thrown, and is counted once', as
   }
 });
 
-test('a task can be told anything and never throws; no number of it goes wrong', () => {
+test('task.observe accepts any value, never throws, and keeps its counters valid', () => {
   const parts = 'text id name model inputTokens outputTokens costUsd cacheReadTokens cacheWriteTokens toolUse'.split(
     ' ',
   );
@@ -322,7 +322,7 @@ test('a worker may return or throw anything; judging it may throw, too', async (
   }
 });
 
-test('a function of the library that needs a gear says in one sentence that it got something else', () => {
+test('a function that needs a gear throws one sentence for any other value', () => {
   for (const value of Object.values(values)) {
     assert.throws(
       () => runtimeOf(value as never),
@@ -399,7 +399,7 @@ test('a limit that was raised while a call is out holds when the call ends', asy
   assert.equal(task.halt, undefined);
 });
 
-test('a breaker alone says at set-up what is wrong with its options', () => {
+test('a standalone breaker checks its options at set-up', () => {
   for (const [name, value] of Object.entries(values)) {
     if (name.includes('prox') || name.includes('looked at')) continue; // What throws when it is read says so itself.
     for (const option of [

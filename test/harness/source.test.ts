@@ -50,7 +50,7 @@ export type F = 'not a path';`;
   ]);
 });
 
-test('imports of values are told from imports of types', () => {
+test('imports of values are distinguished from imports of types', () => {
   const source = `import type { A } from './a.ts';
 import { type B } from './b.ts';
 import { type C, d } from './c.ts';

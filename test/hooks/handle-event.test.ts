@@ -40,7 +40,7 @@ test('an endless failing call runs 5 times, is refused twice and halts at call 8
   assert.equal(hookSession.cards().filter(({ kind }) => kind === 'halt').length, 1);
 });
 
-test('the model is told before anything is refused', async (context) => {
+test('the model gets a hint before a call is refused', async (context) => {
   const hookSession = session(context);
   let note: string | undefined;
   for (let number = 1; number <= 5; number++) {
@@ -99,7 +99,7 @@ test('a call that a host asks about twice under one id counts once and gets one 
   assert.equal(hookSession.journal().filter(({ type }) => type === 'action-settled').length, 1);
 });
 
-test("a task lasts from a person's prompt to the stop; what the harness says goes on with it", async (context) => {
+test("a task lasts from a person's prompt to the stop; texts of the harness continue it", async (context) => {
   const hookSession = session(context);
   await hookSession.send(prompt('one'));
   await hookSession.send({ ...stop, background_tasks: [{ id: 'a', type: 'subagent', status: 'running' }] });
@@ -142,7 +142,7 @@ test('a subagent that is halted takes its parent along: its next call is refused
   assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
 });
 
-test('what is no event of ours is passed over in silence', async (context) => {
+test('unknown events are ignored without output', async (context) => {
   const hookSession = session(context);
   assert.deepEqual(await hookSession.send({ hook_event_name: 'PreCompact' }), { code: 0, output: undefined, err: '' });
   assert.deepEqual(await hookSession.send({ hook_event_name: 'SessionStart' }), {
@@ -152,7 +152,7 @@ test('what is no event of ours is passed over in silence', async (context) => {
   });
 });
 
-test('where the store cannot be used a call is refused and everything else goes on', async (context) => {
+test('if the store cannot be used, a call is refused and all other events pass', async (context) => {
   const hookSession = session(context);
   const env = { SWITCHGEAR_STORE: `sqlite:${hookSession.folder}` };
   const { output } = await hookSession.send(bash('c1', 'ls').pre, env);

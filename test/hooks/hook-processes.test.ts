@@ -102,7 +102,7 @@ test('below a run a hook counts on its task, tells nothing twice, and has the ru
   assert.deepEqual([tools, halt?.name, halt?.stop.code], [['Bash'], 'Bash', 'tool_call_limit']);
 });
 
-test('what outlives its run, or was never heard of there, is told by hooks alone', async (context) => {
+test('hooks alone report an agent that outlives its run, or that the run cannot reach', async (context) => {
   const gone = { owner: { ...describeThisProcess(), began: 'before' } };
   for (const change of [gone, { state: 'halted' }, undefined] as const) {
     const hookSession = session(context);
@@ -135,7 +135,7 @@ test('a budget that many share is the run’s to count, and that of hooks where 
   }
 });
 
-test('the task of a run ends when the run says so, and one that is tried again begins anew', async (context) => {
+test('the task of a run ends with the run, and a retried run starts a new state', async (context) => {
   const hookSession = session(context);
   const limits = { SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
   const first = { ...limits, SWITCHGEAR_TASK: 't-1' };

@@ -40,7 +40,7 @@ test('where a person sits at the terminal, the host asks; the call counts once i
   assert.equal(hookSession.cards().length, 0);
 });
 
-test('where nobody is there, the question waits in the inbox, and the same call finds the answer', async (context) => {
+test('without a person at the terminal, the question waits in the inbox for the same call', async (context) => {
   const hookSession = session(context);
   const first = await hookSession.send(bash('c1', 'ls').pre, {}, ['--timeout', '1']);
   assert.equal(first.output?.hookSpecificOutput?.permissionDecision, 'deny');

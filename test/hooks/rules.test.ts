@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { bash, newSession } from './hook-session.ts';
 
-test('a rule for everybody that aborts refuses the call, ends the turn, and says so in sentences', async (context) => {
+test('an abort rule for all tools refuses the call and ends the turn with a reason', async (context) => {
   const hookSession = newSession();
   context.after(hookSession.clear);
   const rule = { condition: 'ability:Bash', action: 'abort', reason: 'No shell here.' };

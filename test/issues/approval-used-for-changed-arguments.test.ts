@@ -8,7 +8,7 @@ import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clo
 
 const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
 
-test('arguments changed while somebody was asked are asked about anew', async () => {
+test('if arguments change while a question is open, a person is asked again', async () => {
   const order = { amount: 600 };
   const answers = [true, false];
   const approver = {

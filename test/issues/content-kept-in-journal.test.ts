@@ -10,7 +10,7 @@ function kept(gear: ReturnType<typeof createSwitchgear>): string {
 }
 
 for (const action of ['abort', 'confirm', 'throttle']) {
-  test(`the number that a rule to ${action} saw is told to the caller and not kept`, async () => {
+  test(`the number that a rule to ${action} saw is passed to the caller and not stored`, async () => {
     const policy = {
       rules: [{ target: 'tool:pay', condition: 'amount>500', action }],
       journal: { level: 'all' },
@@ -35,7 +35,7 @@ for (const action of ['abort', 'confirm', 'throttle']) {
   });
 }
 
-test('how a worker failed is kept, and what it said is printed only', async () => {
+test('the class of a worker’s failure is stored, and its text is only printed', async () => {
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const gear = createSwitchgear({ clock: simulatedClock(), log, env: {} });
@@ -65,7 +65,7 @@ test('of an error inside the safety layer the class is kept, not the message', a
   assert.deepEqual(messages, ['RangeError', 'Error']);
 });
 
-test('whoever asks for content gets the words', async () => {
+test('with journal.content the texts are stored', async () => {
   const policy = { journal: { content: 'full' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   await gear.task({}, () => gear.delegate('reader', () => 'I cannot open account 73519'));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { allow, type Control, createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('the sweep goes on asking a control of one’s own after another policy was taken', async () => {
+test('the sweep still checks custom controls after a reload', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const curfew: Control<object> = {

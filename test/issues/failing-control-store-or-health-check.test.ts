@@ -7,7 +7,7 @@ import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('a control that throws on the sweep is counted and the sweep goes on', async () => {
+test('an error of a control in the sweep is counted, and the sweep continues', async () => {
   const clock = simulatedClock();
   const control = {
     name: 'broken',
@@ -54,7 +54,7 @@ test('a journal that cannot be written keeps no result back, and a halt reaches 
   assert.ok(lines.includes('⚠️ switchgear: internal error in journal: Error: disk full'));
 });
 
-test('a health check that never comes back is asked again, and its late answer is not heard', async () => {
+test('a health check that does not return is started again, and its late answer is ignored', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const checks: PromiseWithResolvers<boolean>[] = [];

@@ -15,7 +15,7 @@ test('a tool that is held by hand is held for an agent that calls it for the fir
   await gear.task({ agent: 'c' }, () => assert.equal(search(), 'found'));
 });
 
-test('a call that names a task nobody runs is refused, not let through without a task', () => {
+test('a call with an unknown task id is refused, not admitted without a task', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   const admission = gear.admit('search', [], { task: 'gone' });
   assert.equal(refusalOf(admission.refused)?.code, 'internal_error');

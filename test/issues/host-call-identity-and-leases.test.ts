@@ -59,7 +59,7 @@ test('a probe that a host takes twenty seconds for is no lost one', () => {
   assert.equal(breaker.stats.halfOpenSuccesses, 1);
 });
 
-test('a probe that a host never settles frees its place after ten minutes and says nothing about the tool', () => {
+test('a probe that a host never settles frees its slot after ten minutes and records no outcome', () => {
   const { clock, breaker, admit, probe } = probing();
   clock.advance(602_000);
   assert.equal(breaker.state, 'HALF_OPEN');

@@ -33,7 +33,7 @@ test('a rule that wants a worker confirmed asks once, and the worker runs after 
   assert.deepEqual(result, { status: 'done', value: 'soup' });
 });
 
-test('a worker that nobody confirms is not sent out, and the refusal counts', async () => {
+test('a delegation without a confirmation does not run, and the refusal counts', async () => {
   const gear = ruled('confirm');
   let ran = 0;
   const task = gear.startTask();

@@ -40,7 +40,7 @@ test('the end of a child is a sign of life to its parent', () => {
   assert.equal(root.halt?.code, 'idle_timeout');
 });
 
-test('a worker that falls silent after long work is ended, and its supervisor goes on', async () => {
+test('a worker that becomes idle after long work is halted, and its supervisor continues', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const work = async (task: Task) => {

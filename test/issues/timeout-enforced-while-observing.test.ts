@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/index.ts';
 
-test('while observing, a slow call comes back late and is counted as a failure', async () => {
+test('in observe mode a slow call returns late and counts as a failure', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, mode: 'observe', log: 'silent', env: {} });
   let finish: (value: string) => void = () => {};

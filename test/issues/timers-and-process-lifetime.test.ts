@@ -13,7 +13,7 @@ function run(code: string) {
   return { status, out: stdout.trim() };
 }
 
-test('a retry that is awaited goes on although nothing else keeps the process alive', () => {
+test('an awaited retry continues although nothing else keeps the process alive', () => {
   const code = `
     const gear = createSwitchgear({ log: 'silent' });
     let tries = 0;

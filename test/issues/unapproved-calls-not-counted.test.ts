@@ -17,7 +17,7 @@ function payingGear(options: SwitchgearOptions = {}) {
   return { clock, gear, pay, paid };
 }
 
-test('calls that nobody approves count as denials and halt the task', async () => {
+test('unapproved calls count as denials and halt the task', async () => {
   const { gear, pay, paid } = payingGear();
   const seen: (string | undefined)[] = [];
   const result = await gear.task({}, async () => {
@@ -77,7 +77,7 @@ test('a synchronous tool, which cannot ask, and a host that runs calls itself ar
   }
 });
 
-test('the card of a question that nobody answered expires', async () => {
+test('the card of an unanswered question expires', async () => {
   const approver = { name: 'boss', ask: () => new Promise<never>(() => {}) };
   const { gear, pay, clock } = payingGear({ approver });
   const waiting = gear.task({}, () => pay({ amount: 900 }));

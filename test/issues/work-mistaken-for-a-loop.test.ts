@@ -26,7 +26,7 @@ async function letterOf(call: () => unknown): Promise<string> {
   }
 }
 
-test('a call that waits for its breaker as it is told to is tried again, and may repeat itself', async () => {
+test('a call that is retried after its breaker’s retry time may repeat itself', async () => {
   const { gear, clock } = gearOf();
   let isUp = false;
   const read = gear.guard('read', async () => (isUp ? 'here you are' : fails()));
@@ -104,7 +104,7 @@ test('a result that code compares or takes apart stays as it is; prose carries t
   }
 });
 
-test('the model is told again only after it had moved on, and not of what it left behind', async () => {
+test('the model gets another hint only after progress, and not about an earlier loop', async () => {
   const { gear } = gearOf();
   const read = gear.guard('read', (page: number, isNew = false) => ({ page, at: isNew ? `page ${page}` : 'same' }));
   await gear.task({}, (task) => {
@@ -121,7 +121,7 @@ test('the model is told again only after it had moved on, and not of what it lef
   });
 });
 
-test('a journal of all that was told, refused and halted as a loop is decided again in the same way', async () => {
+test('a replay of a journal with hints, refusals and halts by loops gives the same decisions', async () => {
   const stories: ((task: Task, read: (key: unknown) => unknown, fail: () => unknown) => unknown)[] = [
     async (_, read) => {
       for (let i = 0; i < 12; i++) await read('same');

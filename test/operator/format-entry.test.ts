@@ -6,7 +6,7 @@ import { formatEntry } from '../../src/operator/format-entry.ts';
 const line = (body: EntryBody, task?: string) =>
   formatEntry({ seq: 1, atMs: 0, wallMs: 0, ...(task && { task }), ...body } as Entry, (text) => text).slice(10);
 
-test('a line says when, what, and of which task', () => {
+test('a line contains the time, the event and the task', () => {
   const failed = { type: 'failure-counted', name: 'search', error: 'NetworkError', actual: 2, limit: 5 } as const;
   assert.equal(line(failed, 't-1'), 'failure-counted      search: NetworkError, 2 of 5  t-1');
   assert.equal(line({ type: 'task-stopped' }, 't-1'), 'task-stopped         t-1');
@@ -20,7 +20,7 @@ test('a line says when, what, and of which task', () => {
   assert.equal(line(order), 'order-given          halt all by ann: enough');
 });
 
-test('what happens in a run of a chain is told in words', () => {
+test('entries of chain runs are described in words', () => {
   const rows = [
     { rule: 'chain:c|a>1|abort', fired: false, limit: '1' },
     { rule: 'chain:c|ability:pay|confirm', fired: true, limit: 'pay' },

@@ -44,7 +44,7 @@ test('a task is paused until every stop is taken back', () => {
   assert.deepEqual(states(5, [1, 'x', started], stopped, stopped, resumed, resumed, resumed), ['x running']);
 });
 
-test('a halt is told with its reason; one that was only observed is none', () => {
+test('a halt is shown with its reason; a halt in observe mode is not shown', () => {
   assert.deepEqual(states(5, [1, 'x', started], [2, 'x', { ...halted, enforced: false }]), ['x running']);
   const [task] = readJournalTasks(journal([1, 'x', started], [2, 'x', { ...halted, enforced: true }]), 5);
   assert.deepEqual([task?.state, task?.halt], ['halted', { code: 'tool_call_limit', message: 'tool calls: 51 of 50' }]);

@@ -64,7 +64,7 @@ test('within a millisecond it is the same time', () => {
   assert.equal(answers[65], 3);
 });
 
-test('it keeps one timer at most, and none while nobody asks', () => {
+test('the clock has at most one timer, and none while it is not read', () => {
   const { clock, looks, coarse } = counted();
   for (let at = 0; at < 1_000; at++) coarse.nowMs();
   assert.equal(clock.pending, 1);

@@ -82,7 +82,7 @@ test("a bad value leaves the policy's own value", () => {
   );
 });
 
-test('every single value has a name of its own, and says where it came from', () => {
+test('every value has its own variable, and its origin is reported', () => {
   const { settings, provenance } = apply({
     SWITCHGEAR_CIRCUIT_BREAKER_FAILURE_THRESHOLD: '3',
     SWITCHGEAR_CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '12.5',
@@ -130,7 +130,7 @@ test('values that fit together are taken together, whatever their order', () => 
   assert.equal(forTool.settings.circuitBreaker.failureThreshold, 5);
 });
 
-test('a name that is almost a setting is told; foreign names are not', () => {
+test('a misspelt variable is reported; variables of other programs are not', () => {
   const { ignored } = apply({ SWITCHGEAR_TASK_MAX_TOOL_CALL: '3', SWITCHGEAR_HOME: '/x', BB_OTHER: '1', PATH: '/bin' });
   assert.deepEqual(
     ignored.map(({ message }) => message),

@@ -147,7 +147,7 @@ test('rates of your own may be the dearest', () => {
   assert.deepEqual(own.dearest(call('x')), { costUsd: toUsd(2_000_000_000), basis: 'gold' });
 });
 
-test('a model that was asked for before costs what it costs when it is asked for the first time', () => {
+test('a cached price equals the price of the first lookup', () => {
   const models = ['claude-opus-5-5', 'claude-sonnet-4', 'gpt-5.5', 'gpt-4o-mini', 'gemini-3.1-pro-preview', 'o1-pro'];
   const counts = [0, 1, 3, 999, 12_345, 199_999, 1_000_001];
   for (const model of models) {

@@ -235,7 +235,7 @@ test('a refusal is by default a rejected promise, the same one for a whole open 
   await assert.rejects(later);
 });
 
-test('an error of ours costs the process no stack depth afterwards', () => {
+test('a refusal error leaves Error.stackTraceLimit unchanged', () => {
   const before = Error.stackTraceLimit;
   const { breaker, fail } = started({ onRefusal: 'throw' });
   fail(5);
@@ -361,7 +361,7 @@ test('in time nothing is cut: value and error pass, and no timer is left that fi
   assert.throws(() => breaker.execute(bad), /down/);
 });
 
-test('a value that comes back too late is a failure; on the machine’s own clock from the second on', () => {
+test('a synchronous value past the time limit is a failure; on the system clock from the second call on', () => {
   const { breaker, clock } = started({ timeoutSecs: 2 });
   breaker.execute(() => clock.advance(2_000));
   breaker.execute(() => clock.advance(2_001));
@@ -494,7 +494,7 @@ test('held refuses without a time in every phase and at any time; releasing show
   }
 });
 
-test('found healthy while open, a probe may pass; otherwise it says nothing', () => {
+test('probeNow half-opens an open breaker and has no effect in other phases', () => {
   const { breaker, changes, fail } = started({ successThreshold: 1 });
   breaker.probeNow();
   assert.equal(breaker.state, 'CLOSED');
@@ -542,7 +542,7 @@ test('a concurrency refusal made while open does not outlast the open period', (
   assert.equal(breaker.admit().refused, false);
 });
 
-test('listeners hear what it became, with its generation and cause, until they leave', () => {
+test('listeners receive each new phase with generation and cause until they are removed', () => {
   const { breaker, clock, fail } = started({ successThreshold: 1 });
   const heard: BreakerChange[] = [];
   const leave = breaker.on((change) => heard.push(change));
@@ -560,7 +560,7 @@ test('listeners hear what it became, with its generation and cause, until they l
   assert.equal(heard.length, 3);
 });
 
-test('disposing lets the listeners go, and the breaker goes on', () => {
+test('disposing removes the listeners, and the breaker still works', () => {
   const { breaker, changes, fail } = started();
   breaker[Symbol.dispose]();
   fail(5);
@@ -626,7 +626,7 @@ test('slow calls open the circuit for the next caller, by the clock that was han
   assert.deepEqual(half.changes, ['opened']);
 });
 
-test('a saved breaker goes on where it stopped', () => {
+test('a restored breaker continues from its saved state', () => {
   const { breaker, clock, fail } = started();
   fail(5);
   clock.advance(20_000);
@@ -702,7 +702,7 @@ const wrong: readonly (readonly [options: unknown, message: RegExp])[] = [
 
 for (const [options, message] of wrong) {
   const said = typeof options === 'object' ? shown(options) : options;
-  test(`createBreaker(${said}) is an error that says what came`, () => {
+  test(`createBreaker(${said}) is an error that quotes the value`, () => {
     assert.throws(() => createBreaker(options as BreakerOptions), { name: 'SwitchgearError', message });
   });
 }

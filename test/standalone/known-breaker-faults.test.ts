@@ -424,7 +424,7 @@ test('situation 23: a listener that throws when it opens does not replace the er
   });
 });
 
-test('situation 24: a caller who aborts his own call says nothing about the callee', async () => {
+test('situation 24: a call that its caller aborts does not count for the callee', async () => {
   const { breaker } = started();
   const controller = new AbortController();
   const { signal } = controller;

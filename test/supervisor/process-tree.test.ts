@@ -58,7 +58,7 @@ test('a process that ends when asked is not killed', seconds, async () => {
   assert.deepEqual(await gone, [7, null]);
 });
 
-test('whoever is in a hurry does not wait for the time to be over', seconds, async () => {
+test('an aborted wait kills the processes at once', seconds, async () => {
   const { tree, mark } = await planted("trap '' TERM INT; echo ready; while :; do sleep 1; done");
   const hurry = AbortSignal.abort();
   const { killed } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 3_600_000, hurry });
@@ -93,7 +93,7 @@ test('a tree that keeps starting others is ended all the same', seconds, async (
   assert.deepEqual([left, marked(mark)], [[], []]);
 });
 
-test('a tree stands still and goes on, and one that stands still can be ended', seconds, async () => {
+test('a process tree can be suspended, resumed, and ended while suspended', seconds, async () => {
   const { tree, child } = await planted('echo ready; exec sleep 1000');
   signalTree(tree, 'SIGSTOP');
   signalTree(tree, 'SIGCONT');

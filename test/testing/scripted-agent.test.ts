@@ -51,7 +51,7 @@ test('a script runs its tools in order and keeps results and errors apart', asyn
   assert.equal(halt, undefined);
 });
 
-test('a refused value and a thrown refusal are heard alike, and the agent goes on', async () => {
+test('a returned and a thrown refusal are recorded alike, and the agent continues', async () => {
   const tools = {
     returned: () => refused(refusal('deny'), 'A', 's'),
     thrown: () => {
@@ -84,7 +84,7 @@ test('the agent stops at a halt, and a stubborn one does not', async () => {
   assert.equal(second.refusals.length, 4);
 });
 
-test('texts, words of the user and usage reach the task as what they are', async () => {
+test('texts, user messages and usage are passed to the task unchanged', async () => {
   const { task, told } = listener();
   const usage = { model: 'm', inputTokens: 1, outputTokens: 2 };
   await scriptedAgent([{ says: 'hello' }, { hears: 'go on' }, { usage }])({ task });
@@ -101,7 +101,7 @@ test('waiting moves the clock of the stage', async () => {
   assert.equal(clock.nowMs(), 60_000);
 });
 
-test('a script that its stage cannot play says what is missing', async () => {
+test('an error about a script names what its stage lacks', async () => {
   await assert.rejects(
     scriptedAgent([{ tool: 'fly' }])({ tools: { walk: () => 1 } }),
     /uses 'fly', the stage has: walk/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { promisesSettled, simulatedClock, simulatedWallMs } from '../../src/testing/simulated-clock.ts';
 
-test('time stands still until somebody moves it', () => {
+test('time does not advance by itself', () => {
   const clock = simulatedClock(100);
   assert.equal(clock.nowMs(), 100);
   assert.equal(clock.wallMs(), simulatedWallMs);

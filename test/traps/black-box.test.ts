@@ -32,7 +32,7 @@ test('as a gate the 51st call is refused before it runs; as an observer it is no
   assert.equal(ran, 50);
 });
 
-test('turns that only call tools are no outputs: three of them halt nobody', () => {
+test('three turns with only tool calls are not outputs and do not halt the task', () => {
   const breaker = watched('a');
   const turn = { type: 'assistant', text: '', toolUse: true } as const;
   for (let i = 0; i < 10; i++) assert.equal(breaker.observe(turn), null);
@@ -70,7 +70,7 @@ test('siblings without ids: counts go to the topmost and, when it ends, to the o
   assert.equal(breaker.snapshot().tasks[0]?.toolCalls, 30);
 });
 
-test('many tasks do not multiply the budget: what they spend counts for the task above them, too', () => {
+test('the spending of child tasks also counts for their parent', () => {
   const { gear } = geared();
   const root = gear.startTask();
   for (let i = 0; i < 3; i++) {
@@ -81,7 +81,7 @@ test('many tasks do not multiply the budget: what they spend counts for the task
   assert.deepEqual([root.halt?.code, root.halt?.counters.actual], ['token_spend_limit', 5400]);
 });
 
-test('a retry has the tripped limit doubled and goes on counting, and there are three of them', () => {
+test('a retry doubles the reached limit and keeps the counters, at most three times', () => {
   const { gear } = geared();
   let task = gear.startTask({ limits: { maxToolCalls: 1 } });
   const limits: unknown[] = [];
@@ -95,7 +95,7 @@ test('a retry has the tripped limit doubled and goes on counting, and there are 
   assert.deepEqual(limits, ['2 of 1', '3 of 2', '5 of 4', '9 of 8']);
 });
 
-test('an unknown model is never free: it costs the dearest known rate, and that is told once', () => {
+test('an unknown model costs the highest known price, reported once', () => {
   const lines: string[] = [];
   const { gear } = geared({ log: (line) => lines.push(line) });
   const task = gear.startTask();

@@ -29,7 +29,7 @@ test('a user who says "I don\'t have eggs" is not a worker that failed', async (
   assert.equal(await booked({ messages: [{ name: 'chef_team', content: "I don't have eggs" }] }), 1);
 });
 
-test("the breaker's own message is nobody's failure, though it says cannot", async () => {
+test("the breaker's own message is nobody's failure, although it contains the word cannot", async () => {
   const { gear } = supervised();
   const result = await gear.task({}, async () => {
     for (let i = 0; i < 2; i++) await gear.delegate('chef_team', () => 'I cannot list kitchens');
@@ -46,13 +46,13 @@ test('typographic apostrophes are read like plain ones', async () => {
   }
 });
 
-test('a phrase inside a longer word is none, and a judge of the caller overrules the phrases', async () => {
+test('a phrase inside a longer word does not count, and the judge of the caller overrides the phrases', async () => {
   assert.equal(await booked('the cannoting of words'), 0);
   assert.equal(await booked('You cannot overcook this'), 1);
   assert.equal(await booked('You cannot overcook this', () => ({ failed: false })), 0);
 });
 
-test('a judge that throws leaves the reading to the detectors and reaches nobody', async () => {
+test('if the judge throws, the detectors decide and the error is not passed on', async () => {
   const { gear, failures } = supervised();
   const judge = () => {
     throw new Error('the judge is ill');
@@ -123,7 +123,7 @@ test('a refused worker does not say that the task has stopped when it has not', 
   });
 });
 
-test('a worker that was stopped by somebody above it has not failed', async () => {
+test('a worker that was halted with an ancestor has not failed', async () => {
   for (const ticks of [0, 5]) {
     const { gear, failures } = supervised();
     const ran: string[] = [];
@@ -162,7 +162,7 @@ test('a task that is born below a halted one is given up like one that is halted
   assert.equal((await Promise.race([result, 'still waiting'])) === 'still waiting', false);
 });
 
-test('a delegation that never ran is nobody\u2019s failure', async () => {
+test('a delegation that never ran does not count as a failure', async () => {
   const { gear, failures } = supervised();
   await gear.task({}, async () => {
     await assert.rejects(

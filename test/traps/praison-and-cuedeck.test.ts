@@ -20,7 +20,7 @@ function held() {
   return { act, end: (value = 'ok') => end(value), fail: () => give(new Error('down')) };
 }
 
-test('P 1: failures and successes in turn never open it, and the count says what is in a row', async () => {
+test('P 1: alternating failures and successes never open the breaker; only failures in a row count', async () => {
   const tool = stage().tool();
   for (let pair = 0; pair < 50; pair++) {
     await attempt(() => tool.call(fail));
@@ -102,7 +102,7 @@ test('P 7: the health check runs though the first call found the circuit closed,
   }
 });
 
-test('P 7: the health check goes on when the task ends in which the circuit opened', async () => {
+test('P 7: the health check continues after the end of the task in which the breaker opened', async () => {
   const { gear, tool, clock } = stage();
   const search = tool('search', { healthCheck: () => true });
   await gear.task({}, () => tell(search, trip));
@@ -126,7 +126,7 @@ test('P 9: a call that hangs is given up after its timeout', async () => {
   assert.equal(await ended, 'failed');
 });
 
-test('P 10: a denial that comes back as a result is no success: it neither lowers a count nor closes', async () => {
+test('P 10: a refusal returned as a result is not a success and does not close the breaker', async () => {
   const denied = () => ({ permission_denied: true, toString: () => 'denied' });
   const tool = stage().tool();
   await tell(tool, [...times(4, [fail, 'failed', 'CLOSED']), [denied, 'denied', 'CLOSED']]);
@@ -169,7 +169,7 @@ test('P 12: an open circuit is an answer: no path retries it, returned or thrown
   }
 });
 
-test('P 13: every message says the wait that is in force', async () => {
+test('P 13: every message contains the recovery timeout in force', async () => {
   const lines: string[] = [];
   const { gear, tool } = stage({ circuit_breaker: { recovery_timeout: 17 } }, { log: (line) => void lines.push(line) });
   const value = await refusedValue(tool('search'));
@@ -179,7 +179,7 @@ test('P 13: every message says the wait that is in force', async () => {
   assert.doesNotMatch(JSON.stringify([value, gear.journal()]) + lines.join(), /60s/);
 });
 
-test('P 14: a breaker belongs to a name, not to an object: nobody inherits it by accident', async () => {
+test('P 14: a breaker belongs to a name, not to an object, so no other object inherits it', async () => {
   const clock = simulatedClock();
   const store = memoryStore(clock);
   const gearOf = (agent: string) => createSwitchgear({ agent, store, clock, log: 'silent', env: {} });
@@ -272,7 +272,7 @@ test('C: a straggler that fails after the trip does not restart the clock', asyn
   assert.equal(breaker.state, 'HALF_OPEN');
 });
 
-test('C: a failed probe opens it whatever the count says: a success before it is no credit', async () => {
+test('C: a failed probe opens the breaker even after a successful one', async () => {
   const tool = stage({ circuit_breaker: { failure_threshold: 50, success_threshold: 9 } }).tool();
   await tell(tool, [
     ...times(49, [fail, 'failed', 'CLOSED']),

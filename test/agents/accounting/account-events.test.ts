@@ -40,7 +40,7 @@ const usage = (id: string, inputTokens: number, outputTokens: number, more = {})
 const codeOf = ({ accounting }: Pick<SupervisedRun, 'accounting'>) => accounting.halt?.code;
 const word = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
 
-test('a call counts once by its id, whoever tells it first and however often', () => {
+test('a call counts once by its id, even if several sources report it', () => {
   const { account, task } = run();
   account(use('a'), use('a'), back('a'), use('a'), back('a'), use('b'), back('b'));
   assert.equal(task.snapshot().toolCalls, 2);
@@ -101,7 +101,7 @@ test('a rule that forbids a call ends the run that made it; one that wants a per
   }
 });
 
-test('usage replaces what was said before under its id, and a late line takes nothing back', () => {
+test('usage replaces earlier usage with the same id, and a late line does not reduce it', () => {
   const { account, task, accounting } = run();
   account(usage('m1', 60_000, 1), usage('m1', 60_000, 24_000), usage('m1', 60_000, 1), usage('m1', 0, 24_000));
   assert.equal(task.snapshot().tokens, 84_000);
@@ -110,7 +110,7 @@ test('usage replaces what was said before under its id, and a late line takes no
   assert.equal(accounting.spent.costUsd, task.snapshot().spendUsd);
 });
 
-test('a total adds only what no call has told, and a call that is told after it adds nothing twice', () => {
+test('a total adds only usage that no call has reported, and a call reported after it is not counted twice', () => {
   const { account, task } = run();
   const total = (outputTokens: number): AgentEvent => ({
     type: 'total',
@@ -182,7 +182,7 @@ test('a result that was lost does not keep a call out: the next message of the a
   assert.equal(accounting.halt?.code, 'idle_timeout');
 });
 
-test('a flood of signs of life is told now and then, and none is needed to be one', () => {
+test('signs of life are reported at a limited rate, and any event is one', () => {
   const { account, entries, clock, accounting } = run();
   for (let n = 0; n < 1_000; n++) account({ type: 'heartbeat' });
   assert.equal(entries.filter(({ type }) => type === 'sign-observed').length, 1);
@@ -216,7 +216,7 @@ test('new words of a person begin afresh, words of the harness do not', () => {
   }
 });
 
-test('gemini: a failing shell that is told as a success is known by what it says', () => {
+test('gemini: a failing shell that is reported as a success is recognised by its output', () => {
   const { print, accounting, task } = superviseRun(geminiReader());
   for (let n = 1; n <= 8; n++) {
     print(
@@ -238,7 +238,7 @@ test('gemini: a failing shell that is told as a success is known by what it says
   assert.equal(task.snapshot().toolCalls, 6);
 });
 
-test('what a shell prints is no failure because the word for one is in it', () => {
+test('shell output is not a failure only because it contains an error word', () => {
   const fine = ['src/log.ts:3: log("no error")', 'ok 1 - handles Error: x', 'error.ts\nREADME.md', ''];
   const { account, gear } = run();
   fine.forEach((output, n) => {
@@ -248,7 +248,7 @@ test('what a shell prints is no failure because the word for one is in it', () =
   assert.equal(shell?.totalFailures, 0);
 });
 
-test('a halt is told once, to whoever asked, and after it only what was spent is still booked', () => {
+test('a halt is reported once, and after it only usage is still counted', () => {
   const { gear, clock } = run();
   const task = gear.startTask({ id: 'second', limits: { maxToolCalls: 1 } });
   const halts: string[] = [];
@@ -273,7 +273,7 @@ test('a deadline is found by the sweep, without any event', () => {
   assert.equal(halted, 'duration_limit');
 });
 
-test('an onHalt that throws is counted and reaches nobody', () => {
+test('an error of onHalt is counted and not passed on', () => {
   const { gear } = run();
   const task = gear.startTask({ id: 'second', limits: { maxToolCalls: 1 } });
   const fails = () => {
@@ -316,7 +316,7 @@ test('nothing is left behind: after the end no timer waits but that of the gear'
   assert.equal(clock.pending, 0);
 });
 
-test('what the command line says of the model prices a stream that names none', () => {
+test('the model on the command line prices a stream without a model', () => {
   const { reader } = readerFor(['codex', 'exec', '--json', '-m', 'gpt-5.5', 'go']);
   const { print, task, accounting } = superviseRun(reader());
   print(

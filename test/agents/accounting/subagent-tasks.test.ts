@@ -98,7 +98,7 @@ test('what subagents spend is theirs and the run’s, each model call once', () 
   assert.equal(run.task.snapshot().tokens, 3 * 550 + 110);
 });
 
-test('a subagent that goes in circles ends the run, and the halt says whose it is', () => {
+test('a looping subagent ends the run, and the halt names its task', () => {
   const run = superviseRun(plainTextReader());
   run.account({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 8; n++) {
@@ -152,7 +152,7 @@ test('a delegation settles when the subagent ends, not when its call returns at 
   );
 });
 
-test('a foreground subagent ends with its call, and a call that was refused sent nobody', () => {
+test('a foreground subagent ends with its call, and a refused call starts no subagent', () => {
   const call = { type: 'tool_use', id: 'toolu_1', name: 'Agent', input: { subagent_type: 'Explore', prompt: 'x' } };
   const says = JSON.stringify({ type: 'assistant', message: { id: 'm', content: [call] } });
   const back = (is_error: boolean) =>
@@ -203,7 +203,7 @@ test('a subagent whose doings are hidden is out like a call, and a file that sho
   assert.equal(run.task.snapshot().toolCalls, 0);
 });
 
-test('tokens that are told of a subagent after its end are the run’s', () => {
+test('tokens that are reported after the end of a subagent count for the run', () => {
   const run = superviseRun(plainTextReader());
   run.account({ type: 'subagent_started', id: 'x' }, { type: 'subagent_ended', id: 'x', ok: true });
   const tokens = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -224,7 +224,7 @@ test('tasks of parallel siblings on one stream have their own counts', () => {
   );
 });
 
-test('a subagent that is sent another message goes on as a task of its own', () => {
+test('a subagent that gets another message continues as a task of its own', () => {
   const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([1, 1, 1]));
   const line = { type: 'assistant', parent_tool_use_id: 'toolu_0', agent_id: 'a0' };
@@ -248,7 +248,7 @@ test('more subagents than are kept at once are booked on the run', () => {
   assert.equal(run.gear.snapshot().internalErrors, 0);
 });
 
-test('what is told of a subagent below one that is over belongs to the nearest that is not', () => {
+test('events of a subagent under an ended one count for the nearest running ancestor', () => {
   const run = superviseRun(plainTextReader());
   run.account({ type: 'subagent_started', id: 'x' }, { type: 'subagent_started', id: 'y', parent: 'x' });
   assert.equal(run.accounting.subagents[1]?.parent, 'run/x');
@@ -262,7 +262,7 @@ test('what is told of a subagent below one that is over belongs to the nearest t
   assert.equal(run.task.snapshot().tokens, 202);
 });
 
-test('while the process stands still nobody is idle, and no time is counted', () => {
+test('while the process is suspended, no task becomes idle and no time is counted', () => {
   const run = superviseRun(plainTextReader());
   run.account({ type: 'subagent_started', id: 'x' });
   run.accounting.pause();
@@ -276,7 +276,7 @@ test('while the process stands still nobody is idle, and no time is counted', ()
   assert.equal(run.accounting.halt?.task, 'run/x');
 });
 
-test('what Codex subagents did is theirs, though their files are read after the stream told their end', () => {
+test('actions of Codex subagents count for them, even if read after the reported end', () => {
   const run = superviseRun(readers.codex());
   run.print(...recording('codex', 'fan-out').lines.map(({ line }) => line));
   let reader = codexSessionReader({ besideStream: true });
@@ -307,7 +307,7 @@ test('a subagent whose file is never read is not idle after its end', () => {
   assert.equal(run.accounting.halt, undefined);
 });
 
-test('a run that stands still has its subagents stand still, and one word is enough for it to go on', () => {
+test('pausing a run pauses its subagents, and one resume continues all', () => {
   const run = superviseRun(readers.codex(), { task: { max_idle_secs: 5 } });
   const { gear, task, clock } = run;
   const halted = () => run.accounting.halt?.code;
@@ -328,7 +328,7 @@ test('a run that stands still has its subagents stand still, and one word is eno
   assert.equal(halted(), 'idle_timeout');
 });
 
-test('a subagent that its file told of first is one whose file may be late at its end', () => {
+test('a subagent that its file reported first may still have late file events at its end', () => {
   const run = superviseRun(readers.codex());
   run.account({ type: 'subagent_started', id: 'a' }, { type: 'subagent_started', id: 'a', hidden: true });
   run.account({ type: 'subagent_ended', id: 'a', ok: true });
@@ -340,7 +340,7 @@ test('a subagent that its file told of first is one whose file may be late at it
   assert.equal(run.task.snapshot().toolCalls, 0);
 });
 
-test('opencode: a subagent that its database and the stream tell of is one, and what it did is read to its end', () => {
+test('opencode: a subagent in both the database and the stream counts once, with all its actions', () => {
   const { account, entries, task, accounting } = superviseRun(plainTextReader());
   const part = {
     type: 'tool',
@@ -360,7 +360,7 @@ test('opencode: a subagent that its database and the stream tell of is one, and 
   assert.deepEqual(of('text-observed'), [`${task.id}/child`]);
 });
 
-test('codex: a subagent that its file told of to the end is not begun again by the stream', () => {
+test('codex: a subagent that its file reported completely is not started again by the stream', () => {
   const { account, entries, task } = superviseRun(plainTextReader());
   account({ type: 'subagent_started', id: 'thread' });
   account({ type: 'tool_use', id: 'x1', name: 'exec_command', input: { cmd: 'ls' }, agent: 'thread' });

@@ -175,7 +175,7 @@ test('the chain of the front page runs as it is printed there, below npx, too', 
   assert.match(out, /fetch_price {2}trading\.get_price {2}done[\s\S]+execute_trade {2}asks/, err);
 });
 
-test('what is not declared and not given, or not known, is an error before anything runs', patient, async (context) => {
+test('missing and unknown parameters are errors before any step runs', patient, async (context) => {
   const { look, runs, starts } = home(context, {
     'shell.yaml': chainOf('s', 'id: a, ability: tools.json', 'id: b, ability: shell.execute, args: { command: ls }'),
     'typo.yaml': chainOf('t', 'id: a, ability: tools.jsn'),
@@ -243,7 +243,7 @@ test(
   },
 );
 
-test('whoever sits at the terminal is asked there, and ends the run by leaving', patient, async (context) => {
+test('a person at the terminal is asked there, and the end of the input cancels the run', patient, async (context) => {
   const { look, trades } = home(context, { 'pending.yaml': looking + seed });
   const answer = (said: string | null) => {
     const input = Object.assign(new PassThrough(), { isTTY: true });
@@ -288,7 +288,7 @@ test('a failing step, a skipped one and a limit say so, each with its exit code'
   );
 });
 
-test('a step that was cut off by kill -9 is in doubt until somebody says what came of it', patient, async (context) => {
+test('a step interrupted by kill -9 is in doubt until a person resolves it', patient, async (context) => {
   const { look, run, start, starts, until } = home(context, {
     'hang.yaml': chainOf(
       'h',

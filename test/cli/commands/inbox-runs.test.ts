@@ -148,7 +148,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
   });
 }
 
-test('what is said wrongly is a usage error, and a store that nobody used is empty', async () => {
+test('wrong arguments are a usage error, and an unused store is empty', async () => {
   const place: Place = {
     text: `sqlite:${join(folder, 'none.db')}`,
     open: () => Promise.reject(new Error('not opened')),

@@ -53,7 +53,7 @@ const mine = `{
 }
 `;
 
-test('hooks come in beside what is there, fail closed, are shown, and come in once', async (context) => {
+test('init adds hooks once beside existing settings, prints them, and makes them fail closed', async (context) => {
   const at = home(context);
   const path = '.claude/settings.json';
   at.put(path, mine);
@@ -71,7 +71,7 @@ test('hooks come in beside what is there, fail closed, are shown, and come in on
   assert.equal(at.read(path), text);
 });
 
-test('undo gives back what was there, byte for byte', async (context) => {
+test('undo restores the settings byte for byte', async (context) => {
   const at = home(context);
   const path = '.claude/settings.json';
   for (const text of [mine, '{}', '{"hooks":{}}\n', '{\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}']) {
@@ -94,7 +94,7 @@ test('undo takes away a file that was not there before, and keeps what others wr
   assert.deepEqual(JSON.parse(at.read('.gemini/settings.json')), { theme: 'dark' });
 });
 
-test('without a memory of what was there, only what is ours goes', () => {
+test('without a backup, undo removes only the hooks of Switchgear', () => {
   const plan = { run: { command: 'switchgear', more: '' }, timeoutSecs: 60 };
   for (const host of ['claude-code', 'codex', 'gemini'] as const) {
     assert.equal(removeHookHandlers(insertHookHandlers(mine, host, plan), host), mine);
@@ -134,7 +134,7 @@ test('a server instead of a command is for Claude Code alone', async (context) =
   });
 });
 
-test('settings that cannot be read are left alone, and what is wrong is said', async (context) => {
+test('invalid settings are not changed, and the error is reported', async (context) => {
   const at = home(context);
   at.put('.claude/settings.json', '{ "hooks": [');
   const { code, err } = await at.run('init', 'claude-code');
@@ -143,7 +143,7 @@ test('settings that cannot be read are left alone, and what is wrong is said', a
   assert.equal(at.read('.claude/settings.json'), '{ "hooks": [');
 });
 
-test('the doctor misses hooks that are not there, and events that somebody took out', async (context) => {
+test('doctor reports missing hooks and removed events', async (context) => {
   const at = home(context);
   mkdirSync(at.path('work'));
   const missing = await at.run('doctor', 'codex');
@@ -173,7 +173,7 @@ test('the doctor runs the installed command and sees whether a call is really re
   assert.match(bad.out, /a failing hook lets the call run/);
 });
 
-test('the doctor starts the real program, and sees by what it leaves whether a refused call ran', async (context) => {
+test('doctor starts the real program and checks by its side effects whether a refused call ran', async (context) => {
   const at = home(context);
   const entry = new URL('../../hooks/hook-process.ts', import.meta.url).pathname;
   const plan = { run: { command: `${process.execPath} ${entry} switchgear`, more: '' }, timeoutSecs: 60 };

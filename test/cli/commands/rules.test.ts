@@ -76,7 +76,7 @@ test('rules lint --json gives the same as data', async (context) => {
   assert.deepEqual([kind, problems?.length, warnings], ['lines', 2, []]);
 });
 
-test('rules explain shows what every rule says to a call, fired or passed, with value and limit', async (context) => {
+test('rules explain shows the result of every rule for a call, with value and limit', async (context) => {
   const { code, out } = await run(context, 'explain', 'rules.txt', '--tool', 'pay.now', '--args', '{"amount":750}');
   assert.equal(code, 0);
   assert.deepEqual(
@@ -135,7 +135,7 @@ test('with outputs it is a step: a missing key fires, and a chain is asked with 
   );
 });
 
-test('rules says what it was not told', async (context) => {
+test('rules names a missing argument', async (context) => {
   for (const [args, expected] of [
     [[], /expected 'lint' or 'explain', got nothing/],
     [['look'], /expected 'lint' or 'explain', got 'look'/],

@@ -31,7 +31,7 @@ const kinds = {
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: status shows whose budget it is, what is used of it, and of how much`, async () => {
+  test(`${name}: status shows the owner, the use and the limit of a budget`, async () => {
     const [store, address] = await make();
     const budgets = [
       { scope: 'session', unit: 'calls', limit: 3 },

@@ -125,7 +125,7 @@ for (const [name, makeStore] of Object.entries(kinds)) {
     }
   });
 
-  test(`${name}: tail --follow prints what comes, until it is told to stop`, { timeout: 60_000 }, async () => {
+  test(`${name}: tail --follow prints new entries until it is stopped`, { timeout: 60_000 }, async () => {
     const { store } = makeStore();
     const child = spawn(process.execPath, [bin, 'tail', '--follow', '-n', '0', '--store', store]);
     const nextLine = readLines(child);
@@ -147,7 +147,7 @@ for (const [name, makeStore] of Object.entries(kinds)) {
   });
 }
 
-test('a command that only looks makes no file, and says that the store does not exist', async () => {
+test('a read-only command creates no file, and reports that the store does not exist', async () => {
   const quiet = await run('status');
   assert.equal(quiet.code, 0);
   const name = join(folder, '.local', 'state', 'switchgear', 'state.db');

@@ -45,7 +45,7 @@ test('sixty useful calls stop when the fifty-first is seen', long, async () => {
   assert.match(err, /the last call was: Read page-51\.md\n.*may already have run/);
 });
 
-test('money is counted while it runs, and what an agent says after the signal is counted, too', long, async () => {
+test('money is counted during the run, and output after the signal still counts', long, async () => {
   // A model call costs two dollars, and one more comes in after the signal.
   const { code, err } = await home.run(['run', '--quiet', '--max-spend', '$3', '--', 'claude', '-p', 'spend 1']);
   assert.equal(code, 75);
@@ -84,7 +84,7 @@ test(
   },
 );
 
-test('a policy that is wrong is told before anything is started', long, async () => {
+test('an invalid policy is reported before the command starts', long, async () => {
   const other = createTestHome();
   try {
     writeFileSync(join(other.folder, 'switchgear.toml'), '[task]\nmax_tool_cals = 7\n');
@@ -96,7 +96,7 @@ test('a policy that is wrong is told before anything is started', long, async ()
   }
 });
 
-test('a program that nobody knows is read as the policy says', long, async () => {
+test('an unknown program is read by the mapping of the policy', long, async () => {
   const other = createTestHome();
   try {
     const call =
@@ -112,7 +112,7 @@ test('a program that nobody knows is read as the policy says', long, async () =>
   }
 });
 
-test('a mapping that is wrong is told before anything is started', long, async () => {
+test('an invalid mapping is reported before the command starts', long, async () => {
   const other = createTestHome();
   try {
     writeFileSync(join(other.folder, 'mapping.json'), '{ "events": { "call": { "as": "nonsense" } } }');
@@ -124,7 +124,7 @@ test('a mapping that is wrong is told before anything is started', long, async (
   }
 });
 
-test('--observe says what it would have done, and does nothing', long, async () => {
+test('--observe reports what it would have ended, and ends nothing', long, async () => {
   const { code, out, err } = await home.run(['run', '--quiet', '--observe', '--', 'claude', '-p', 'calls 60']);
   assert.deepEqual([code, out], [0, 'done after 60 calls\n']);
   assert.match(err, /^switchgear: would halt it: tool calls: 51 of 50\n$/);
@@ -174,7 +174,7 @@ test('a command ends with its own code, or with that of the signal that ended it
   assert.equal(ends[1].code, 128 + 10);
 });
 
-test('a command that is not there, or cannot be run, is told in one sentence', long, async () => {
+test('a missing or non-executable command is reported in one sentence', long, async () => {
   const path = join(home.folder, 'notes.txt');
   writeFileSync(path, 'no program');
   chmodSync(path, 0o644);
@@ -201,7 +201,7 @@ test(
   },
 );
 
-test('a store that cannot be opened is told, with the way to do without', long, async () => {
+test('an unusable store is reported, with the option to run without one', long, async () => {
   const path = join(home.folder, 'notes.db');
   writeFileSync(path, 'these are my notes, and no database');
   const [foreign, without] = await Promise.all([
@@ -213,7 +213,7 @@ test('a store that cannot be opened is told, with the way to do without', long, 
   assert.deepEqual([without.code, without.out, without.err], [0, 'started\n', '']);
 });
 
-test('a command finds its task in its environment, and no secret of ours', long, async () => {
+test('the environment of the command contains its task and no secret of Switchgear', long, async () => {
   const { out } = await home.run(['run', '--session', 'conversation', '--', 'env']);
   const ours = out.split('\n').filter((line) => line.startsWith('SWITCHGEAR_') && !line.startsWith('SWITCHGEAR_STORE'));
   assert.deepEqual(ours.map((line) => line.replace(/=t-[\w-]+$/, '=TASK').replace(/MARK_\w+=/, 'MARK=')).toSorted(), [
@@ -251,7 +251,7 @@ test('the [heartbeat] protocol makes tasks of their own, each with its own limit
   );
 });
 
-test('programs that an agent leaves behind when it ends by itself are told, and left alone', long, async () => {
+test('processes that remain after an agent ended by itself are reported and not ended', long, async () => {
   const { command, name } = sleeper();
   const { code, err } = await home.run(['run', '--quiet', '--', 'sh', '-c', `(setsid ${command} >/dev/null 2>&1 &)`]);
   assert.deepEqual([code, err], [0, 'switchgear: the agent ended and left 1 program running\n']);

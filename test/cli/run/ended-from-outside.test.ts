@@ -56,7 +56,7 @@ for (const [signal, expected] of [
   });
 }
 
-test('when nobody reads the output any more, the agent is ended', long, async () => {
+test('when the reader of the output is gone, the agent is ended', long, async () => {
   const { child, finished, out } = home.start(['run', '--', 'sh', '-c', 'while :; do echo more; sleep 0.01; done']);
   await until(() => out().includes('more'));
   child.stdout.destroy();
@@ -100,7 +100,7 @@ test('a line of ten megabytes, half a line and bytes that are no text disturb no
   assert.deepEqual([code, out.length, err], [0, 10e6 + 5, '']);
 });
 
-test('what an operator pauses stands still, and goes on when told', long, async () => {
+test('a paused run is suspended until it is resumed', long, async () => {
   const { finished, out } = home.start([
     'run',
     '--',
@@ -126,7 +126,7 @@ test('what an operator pauses stands still, and goes on when told', long, async 
   assert.match(err, /halted sh: an operator halted the task: enough/);
 });
 
-test('when the supervisor itself cannot go on, the agent is ended before that is told', long, async () => {
+test('when the supervisor fails, the agent is ended before the error is reported', long, async () => {
   const { command, name } = sleeper();
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
   const options = parseRunOptions(['--', 'sh', '-c', `echo begun; setsid ${command} & ${command}`], terminal);
@@ -151,7 +151,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
   store.close();
 });
 
-test('when the supervisor is killed the agent ends, and the next look says what happened', long, async () => {
+test('when the supervisor is killed the agent ends, and the next command reports it', long, async () => {
   const other = createTestHome();
   try {
     const { child, finished, out } = other.start([

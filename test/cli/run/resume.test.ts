@@ -27,7 +27,7 @@ async function openCard({ run }: TestHome): Promise<Card> {
   return cards[0]!;
 }
 
-test('tried again, it goes on with its conversation, and its counts with it', long, async () => {
+test('a retry resumes the conversation and keeps the counters', long, async () => {
   const here = home();
   assert.equal((await here.run(sixty)).code, 75);
   const { id } = await openCard(here);
@@ -104,7 +104,7 @@ test('dismissed, it is forgotten', long, async () => {
   assert.match(retry.err, /no run is stored for card-.+: start the agent again/);
 });
 
-test('a process that waits hears of the answer, and goes on itself', long, async () => {
+test('a waiting process receives the answer and continues by itself', long, async () => {
   const here = home();
   const { finished, err, child } = here.start(['run', '--quiet', '--wait', '10m', ...sixty.slice(2)]);
   child.stdin.end();

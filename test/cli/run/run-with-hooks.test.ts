@@ -30,7 +30,7 @@ async function cards({ run }: TestHome): Promise<readonly Card[]> {
   return JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
 }
 
-test('a failing call runs five times, is refused twice and halts at call 8, told once', long, async (context) => {
+test('a failing call runs five times, is refused twice and halts at call 8, with one report', long, async (context) => {
   const here = home(context);
   const { code, err } = await here.run(['run', '--quiet', '--', 'claude', '-p', 'spiral'], hooked);
   assert.equal(code, 75, err);
@@ -67,7 +67,7 @@ test('a limit that a hook finds reached is the one that a retry raises', long, a
   assert.match(again.err, /halted claude-code: tool calls: 3 of 2/);
 });
 
-test('a call counts once in a budget that many tasks share, whoever sees it', long, async (context) => {
+test('a call counts once in a shared budget, even if both the run and the hooks see it', long, async (context) => {
   const here = home(context);
   const budget = '[[budgets]]\nscope = "session"\nunit = "calls"\nlimit = 3\n';
   writeFileSync(join(here.folder, 'switchgear.toml'), budget);

@@ -43,7 +43,7 @@ function createWindow(isTTY: boolean, columns = 80) {
   };
 }
 
-test('the status line is drawn after a quarter of a second, and again only when it says something else', () => {
+test('the status line is drawn after a quarter of a second, and again only when it changes', () => {
   const { clock, take: takeOutput, say: setStatus } = createWindow(true);
   clock.advance(249);
   assert.equal(takeOutput(), '');
@@ -117,7 +117,7 @@ test('a stream that is full has the agent wait until it takes more', async () =>
   assert.equal(isFree, true);
 });
 
-test('what is told on stderr is waited for, too', async () => {
+test('output also waits for a full stderr', async () => {
   const { screen, fill, free } = createWindow(false);
   fill(true);
   screen.printLine('→ Read page-1.md');
@@ -128,7 +128,7 @@ test('what is told on stderr is waited for, too', async () => {
   assert.equal(screen.pendingDrain(), undefined);
 });
 
-test('what an agent says cannot steer the terminal from a line of ours', () => {
+test('control characters of an agent are removed from lines of Switchgear', () => {
   assert.equal(formatSingleLine('rm \u001b[31m-rf\u001b[0m\r\n\u202Etxt\tnow', 80), 'rm -rf txt now');
   assert.equal(formatSingleLine('x'.repeat(500), 10), `${'x'.repeat(9)}…`);
 });

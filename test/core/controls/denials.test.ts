@@ -36,7 +36,7 @@ test('refusals in a row are counted; only a call that ran and succeeded clears t
   }
 });
 
-test('where turns are told apart, a turn counts once, and not at all if one of its calls passed', () => {
+test('if the host reports turns, a turn counts once, and not at all if one of its calls passed', () => {
   const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   const rows: readonly [turnId: string, verdict: typeof deny | typeof allow, inARow: number, turnPassed: boolean][] = [
     ['a', deny, 1, false],

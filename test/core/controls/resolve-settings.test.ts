@@ -66,7 +66,7 @@ test('tool_x is another name of the tool x, and its own name is stronger', () =>
   assert.equal(resolveBreaker(settings, { tool: 'y' }).failureThreshold, 5);
 });
 
-test('tools whose failures are data count the same error only, unless their own table says otherwise', () => {
+test('same_error_tools count only the same error in a row, unless their own settings differ', () => {
   const sameError = (tool: string, policy: object = {}) =>
     resolveBreaker(checkPolicy(policy).settings, { tool }).sameErrorOnly;
   for (const tool of ['Bash', 'shell', 'execute_sql', 'run_tests', 'mcp__playwright__browser_click'])

@@ -33,7 +33,7 @@ test('typographic apostrophes count like the plain one', () => {
   }
 });
 
-test('a phrase inside a longer word is none', () => {
+test('a phrase inside a longer word does not count', () => {
   for (const text of [
     'cannothing',
     'the uncannot',
@@ -75,7 +75,7 @@ test('the reason quotes the beginning of what the worker said', () => {
   assert.equal(read(`I cannot ${'x'.repeat(100_000)}`).reason.length, reasonLengthMax);
 });
 
-test('a failure told by structure needs no phrase', () => {
+test('a failure by structure needs no phrase', () => {
   const rows: [unknown, RegExp][] = [
     [new Error('boom'), /^Error: boom$/],
     [new TypeError('bad'), /^TypeError: bad$/],
@@ -167,7 +167,7 @@ test('text is read from the usual places of a result', () => {
   assert.ok(!failed({ notes: 'I cannot' }));
 });
 
-test('our own messages are not booked again', () => {
+test('messages of Switchgear do not count as failures', () => {
   for (const text of [userMessage('chef_team', 2), blockReason('x', 2, 2), shortMessage('I cannot say more.')]) {
     assert.ok(!failed(text), text);
     assert.ok(!failed({ messages: [{ role: 'assistant', name: 'system', content: text }] }), text);
@@ -234,7 +234,7 @@ test('failures that are all about connections point at what may be down', () => 
   for (const [reasons, hint] of rows) assert.equal(findCauseHint(reasons), hint, reasons.join(' | '));
 });
 
-test('one of several failures is enough to suspect somebody, where all were about connections', () => {
+test('if all failures are connection errors, the most specific one is the hint', () => {
   assert.equal(findCauseHint(['connection refused', 'postgres timeout']), 'Database may be down.');
   assert.equal(findCauseHint(['connection refused', 'timed out']), 'Service may be down.');
   assert.equal(findCauseHint(['postgres timeout', 'bad words']), undefined);

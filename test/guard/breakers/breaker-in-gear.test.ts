@@ -86,7 +86,7 @@ test('held before the first call and at time zero, a tool is refused', async () 
   }
 });
 
-test('a wrong word in a tool’s own settings is an error, never a breaker that is quietly off', async () => {
+test('an invalid value in a tool’s settings is an error and never switches its breaker off', async () => {
   const { gear } = geared({});
   for (const breaker of [{ mode: 'enforced' }, { trip: 'consecutve' }, { failureThreshold: 2.5 }]) {
     assert.throws(() => gear.guard('tool', async () => 1, { breaker: breaker as never }), { name: 'SwitchgearError' });

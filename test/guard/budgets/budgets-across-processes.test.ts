@@ -234,7 +234,7 @@ testWithRedis('a flushed Redis is told again what was spent', async (context) =>
   assert.ok(ran <= 40 && ran >= 38, `${ran} of the 40 that were left`);
 });
 
-test('two tools, one budget: the first refused call says so, and others are refused the same way', async () => {
+test('two tools share one budget: after the first refusal all calls are refused alike', async () => {
   const gear = gearOf(await kinds['in a file'](newPlace()), [calls(1), { scope: 'agent', unit: 'tokens', limit: 9 }]);
   const [read, write] = [gear.guard('read', () => 1), gear.guard('write', () => 2)];
   await gear.task({}, () => {
@@ -244,7 +244,7 @@ test('two tools, one budget: the first refused call says so, and others are refu
   });
 });
 
-test('usage that is told later and passes the limit ends the task, and calls of others are refused', async () => {
+test('usage reported later that exceeds the limit halts the task, and calls of other tasks are refused', async () => {
   const place = newPlace();
   const tokens = { scope: 'global', unit: 'tokens', limit: 100 } as const;
   const gear = gearOf(await kinds['in a file'](place), [tokens]);

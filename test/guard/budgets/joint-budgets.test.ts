@@ -50,7 +50,7 @@ test('sessions and agents have each their own', async () => {
   assert.deepEqual(await spend(2, { session: 's3', agent: 'b' }), [2, 'done']);
 });
 
-test('gears of one store spend together; a project is told from another', async () => {
+test('gears of one store share budgets, except between projects', async () => {
   const store = memoryStore(simulatedClock());
   const one = gearWith([calls('project', 2), calls('global', 3)], { store, project: 'one' });
   const two = gearWith([calls('project', 2), calls('global', 3)], { store, project: 'two' });
@@ -82,7 +82,7 @@ test('a call outside any task spends, too, and is refused by itself', () => {
   assert.deepEqual([refusal?.kind, refusal?.message], ['deny', 'Call refused: tool calls of all agents: 2 of 1']);
 });
 
-test('money is held at its worst while a call is out, and what it did not cost is free again', async () => {
+test('the maximum cost is reserved while a call runs, and the unused part is released', async () => {
   const { gear } = gearWith([{ scope: 'global', unit: 'spend_cents', limit: 10 }]);
   let end = () => {};
   const think = gear.guard('model', () => new Promise<number>((resolve) => (end = () => resolve(1))), {
@@ -103,7 +103,7 @@ test('money is held at its worst while a call is out, and what it did not cost i
   });
 });
 
-test('usage that is told later ends the task when it passes the limit', async () => {
+test('usage reported later halts the task when it exceeds the limit', async () => {
   const { gear } = gearWith([{ scope: 'agent', unit: 'tokens', limit: 100 }]);
   const result = await gear.task({}, (task) => {
     task.observe({ type: 'usage', inputTokens: 60, outputTokens: 40 });
@@ -123,7 +123,7 @@ test('a window slides with the clock', async () => {
   assert.deepEqual(await spend(3), [2, full]);
 });
 
-test('a policy that is taken anew goes on from what was spent', async () => {
+test('after a reload the amount spent still counts', async () => {
   const { gear, spend } = gearWith([calls('global', 2)]);
   assert.equal((await spend(3))[0], 2);
   gear.reload({ budgets: [calls('global', 4)] });

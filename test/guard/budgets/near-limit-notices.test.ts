@@ -38,7 +38,7 @@ test('at 80 % it is said, once, and once more for a limit that was raised', asyn
   assert.deepEqual(heard.slice(1), ['tool calls of the session: 16 of 20']);
 });
 
-test('a share that the policy says is the one that counts', async () => {
+test('the notice share of the policy is used', async () => {
   const { heard, tool } = side({ ...calls(10), task: { noticeShare: 0.5 } });
   await times(10, tool);
   assert.deepEqual(heard, ['tool calls of the session: 5 of 10']);

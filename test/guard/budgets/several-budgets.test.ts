@@ -70,7 +70,7 @@ for (const [name, make] of Object.entries(kinds)) {
     later.close();
   });
 
-  test(`${name}: a probe that somebody else holds costs neither a mark nor a part of a budget`, async () => {
+  test(`${name}: a call refused for want of a probe costs neither a mark nor a part of a budget`, async () => {
     const place = newPlace();
     const policy = {
       circuitBreaker: { recoveryTimeoutSecs: 0.05, successThreshold: 1, failureThreshold: 1 },

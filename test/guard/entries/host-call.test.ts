@@ -92,7 +92,7 @@ test('the host asks in its own way: a yes runs the call, a no refuses it and cou
   assert.equal(task.snapshot().toolCalls, 2);
 });
 
-test('what the host throws to stop and ask passes, and nothing is counted until it comes back', async () => {
+test('an exception with which the host asks passes through and counts nothing', async () => {
   const { gear, task } = stage(confirm);
   const interrupt = () => {
     throw new Error('interrupted');
@@ -115,7 +115,7 @@ test('whether a person would be asked is known before, and asking that changes n
   assert.equal(wouldAsk(asking, 'pay', big), false);
 });
 
-test('a call that the host runs itself is open until its ending is told, for as long as it takes', async () => {
+test('a call that the host runs is open until it is settled, without a timeout', async () => {
   const { gear, task, clock } = stage();
   const call = await beginHostCall(gear, 'read', [], { task });
   assert.ok(call.refusal === undefined);

@@ -28,7 +28,7 @@ test('a call of an adapter that ends late returns its value and counts as a fail
   assert.equal(gear.breaker('tool').stats.totalFailures, 1);
 });
 
-test('a call admitted in two steps has no time limit of ours', () => {
+test('a call admitted with gear.admit has no timeout', () => {
   const { gear, slow } = observingGear();
   const admission = gear.admit('tool', []);
   assert.equal(admission.refused, undefined);

@@ -9,7 +9,7 @@ import { simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 const key = 'sk-proj-4fGh82hdJx0aPq77';
 
-test('arguments are told in one line, and bytes and functions by what they are', () => {
+test('arguments are formatted as one line, and bytes and functions by their kind', () => {
   const args = [
     { path: 'a.txt', lines: [1, null], deep: { ok: true } },
     'two',
@@ -68,7 +68,7 @@ test('a secret that begins before the cut does not show its beginning', () => {
   }
 });
 
-test('a secret in quotes that is longer than what is looked at does not show', () => {
+test('a quoted secret that is longer than the scanned part is redacted', () => {
   assert.doesNotMatch(formatArguments([`{"password":"${'correct horse '.repeat(100)}"}`], true), /horse/);
 });
 
@@ -108,7 +108,7 @@ function journalOf(journal: object | undefined) {
   return { gear, read, rm, kept };
 }
 
-test('a refusal is kept with its arguments where the policy says so, and an allow at level all', () => {
+test('with journal.content a refusal is stored with its arguments, and an allow at level all', () => {
   const { read, rm, kept } = journalOf({ content: 'redacted' });
   read('a');
   rm('b', { token: 't' });
@@ -122,7 +122,7 @@ test('a refusal is kept with its arguments where the policy says so, and an allo
   ]);
 });
 
-test('without a word about it no argument is kept, nor after another policy took the word back', () => {
+test('no argument is stored by default, nor after a reload switched journal.content off', () => {
   const { rm, kept } = journalOf(undefined);
   rm('b');
   assert.deepEqual(kept(), []);
@@ -132,7 +132,7 @@ test('without a word about it no argument is kept, nor after another policy took
   assert.deepEqual(held.kept(), []);
 });
 
-test('a question, and the refusal of what nobody answered, are kept with the arguments asked about', async () => {
+test('a question and the refusal after it are stored with the arguments asked about', async () => {
   const rules = [{ target: 'tool:send', condition: 'ability:send', action: 'confirm' }];
   const policy = { rules, journal: { content: 'redacted' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });

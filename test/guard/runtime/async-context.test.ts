@@ -13,7 +13,7 @@ const gc = runInNewContext('gc') as () => void;
 
 const gear = createSwitchgear({ env: {} });
 
-test('a call is seen by its function before and after an await, and by nobody else', async () => {
+test('the current call is visible only inside its function, before and after an await', async () => {
   const seen: unknown[] = [];
   const look = gear.guard('look', async (name: string) => {
     seen.push([name, gear.currentCall()?.name]);

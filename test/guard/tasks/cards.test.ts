@@ -7,7 +7,7 @@ import { hashQuestion, makeQuestionCard } from '../../../src/guard/tasks/cards.t
 const runtime = { settings: { approval: { timeoutSecs: 60 } } } as Runtime;
 const stop: Stop = { kind: 'ask', code: 'rule_declined', control: 'rules', counters: { limit: 1 }, reason: 'too much' };
 
-test('a question card says who wants what and why, and expires after the approval timeout', () => {
+test('a question card names the agent, the call and the reason, and expires after the approval timeout', () => {
   const question = { task: 't-1', title: 'a wants to call b' };
   assert.deepEqual(makeQuestionCard(runtime, 'card-1', stop, question, 1_000), {
     id: 'card-1',

@@ -49,7 +49,7 @@ test('a pause, a trip and a halt hold from the next call on, and are over when t
   operator.close();
 });
 
-test('a gear that only observes is not held back, and says what a halt would have done', (context) => {
+test('an observing gear is not paused, and reports what a halt would have done', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const store = sqliteStore({ path: join(folder, 'state.db') });

@@ -17,7 +17,7 @@ const proposed: HookEvent = { type: 'call-proposed', ...place, id: 'c', tool: 'B
 const after: HookEvent = { ...proposed, type: 'call-ended', ending: { value: '' } };
 const batch: HookEvent = { type: 'batch-ended', ...place };
 
-test('a halt refuses the call and ends the run, as far as each host can be told', () => {
+test('a halt refuses the call and ends the run, as far as each host supports it', () => {
   const halt: HookDecision = { kind: 'halt', reason: 'over' };
   const over = { continue: false, stopReason: 'over' };
   const denied = {
@@ -100,7 +100,7 @@ for (const [host, shell] of Object.entries(shells)) {
   });
 }
 
-test('gemini: calls without ids are told apart by what they ask for, side by side', async (context) => {
+test('gemini: parallel calls without ids are distinguished by their arguments', async (context) => {
   const hookSession = session(context, 'gemini');
   const shell = shells.gemini!;
   await hookSession.send({ hook_event_name: 'BeforeAgent', prompt: 'go' });

@@ -26,7 +26,7 @@ for (const [title, mapping, problem] of [
   ['a setting that is none', { kinds: 'x', events: { x: { as: 'user' } } }, /mappings\.a\.kinds is not a setting/],
   ['a list', [1], /mappings\.a must be a table, got a list of 1/],
 ] as const) {
-  test(`a mapping with ${title} is refused, and says where`, () => {
+  test(`a mapping with ${title} is an error with its location`, () => {
     assert.throws(() => checkPolicy({ mappings: { a: mapping } }), { code: 'invalid_policy', message: problem });
   });
 }

@@ -174,7 +174,7 @@ test('a byte order mark does not matter', (context) => {
   assert.equal(loadPolicy(path).settings.mode, 'observe');
 });
 
-test('a changed file is taken, a bad one is told once and the good policy stays', (context) => {
+test('a changed file is loaded; an invalid one is reported once and the last valid policy stays', (context) => {
   const path = join(folderFor(context), 'switchgear.toml');
   const write = (calls: string) => writeFileSync(path, `[task]\nmax_tool_calls = ${calls}\n`);
   let tick = () => {};

@@ -75,7 +75,7 @@ const documents: readonly (readonly [boolean, object])[] = [
   [false, { server: {} }],
 ];
 
-test('schema and checker agree on what is a policy', () => {
+test('schema and checker accept the same policies', () => {
   const schema = policySchema();
   for (const [expected, document] of documents) {
     const name = JSON.stringify(document);
@@ -85,6 +85,6 @@ test('schema and checker agree on what is a policy', () => {
   }
 });
 
-test('the schema accepts what every preset says', () => {
+test('the schema accepts the settings of every preset', () => {
   for (const [name, document] of Object.entries(presets)) assert.ok(accepts(policySchema(), document), name);
 });

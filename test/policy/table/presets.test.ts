@@ -46,7 +46,7 @@ test('praison ignores no error by its name', () => {
   assert.deepEqual(checkPolicy({ preset: 'praison' }).settings.circuitBreaker.ignoreErrors, []);
 });
 
-test('what a document says itself wins over its preset', () => {
+test('settings of a document override its preset', () => {
   const { circuitBreaker } = checkPolicy({ circuit_breaker: { failure_threshold: 9 }, preset: 'mcp' }).settings;
   assert.deepEqual([circuitBreaker.failureThreshold, circuitBreaker.recoveryTimeoutSecs], [9, 45]);
 });

@@ -68,6 +68,6 @@ test('a breaker of its own has the defaults of the table', () => {
   assert.deepEqual({ ...defaultBreaker }, { ...checkPolicy({}).settings.circuitBreaker });
 });
 
-test('the root’s literal of the defaults says what the table says', () => {
+test('the literal defaults of the root equal those of the settings table', () => {
   assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), JSON.parse(JSON.stringify(defaultSettings)));
 });

@@ -35,7 +35,7 @@ test('the fifth failure in a row opens for a minute, and the sixth call is the f
   assert.deepEqual(state.tripTimesMs, [4]);
 });
 
-test('the refusal counts failures, names the limit and says how long the wait is', () => {
+test('the refusal contains the failures, the limit and the wait', () => {
   const settings = settingsOf({ failureThreshold: 3, recoveryTimeoutSecs: 7 });
   const state = story(settings, [...rows(2, 0, 'fail', 'closed'), [0, 'fail', 'open']]);
   const verdict = judged(state, settings, 1);
@@ -48,7 +48,7 @@ test('the refusal counts failures, names the limit and says how long the wait is
   });
 });
 
-test('more failures than the limit are told as they are', () => {
+test('a count of failures above the limit is reported unchanged', () => {
   const settings = settingsOf({ trip: 'count_window', failureThreshold: 2, windowCalls: 10 });
   const state = initialBreaker(settings);
   state.run = 9;
@@ -274,7 +274,7 @@ test('jitter only prolongs, follows from seed and generation, and differs betwee
   assert.equal(wait(3, 4, 1) - 100_000, 2 * (wait(3, 4) - 100_000));
 });
 
-test('the wait that a caller is told is the wait that is kept, jitter included', () => {
+test('the reported wait equals the real wait, including jitter', () => {
   const settings = settingsOf({ recoveryJitter: 1, jitterSeed: 7, slowCallSecs: 1, minimumCalls: 1 });
   const state = initialBreaker(settings);
   recordAdmission(state, settings, 1, 0);
@@ -305,7 +305,7 @@ test('at most so many calls at once: one more is refused, and the slot is free w
   assert.deepEqual(verdict.kind === 'deny' && verdict.counters, { actual: 2, limit: 2 });
 });
 
-test('the streak of failures goes on through every phase until a success or a reset', () => {
+test('failures in a row continue through every phase until a success or a reset', () => {
   story({ failureThreshold: 2, successThreshold: 2 }, [
     [0, 'fail', 'closed', { streak: 1 }],
     [0, 'neutral', 'closed', { streak: 1 }],
@@ -485,7 +485,7 @@ test('a late result moves nothing but the count of late results', () => {
   ]);
 });
 
-test('a result from the open phase itself is late, whatever its generation says', () => {
+test('a result from the open phase is late, with any generation', () => {
   const settings = settingsOf({ failureThreshold: 1 });
   const state = story(settings, [[0, 'fail', 'open']]);
   recordSettlement(
@@ -527,7 +527,7 @@ test('times of trips are kept for the last ones only', () => {
   assert.equal(state.trips, tripTimesMax + 3);
 });
 
-test('time open is the time it blocked, not the time until somebody asked', () => {
+test('time in open is the time that calls were blocked, not the time until the next read', () => {
   const state = story({ failureThreshold: 1, successThreshold: 1 }, [
     [1_000, 'fail', 'open'],
     [2_000, 'look', 'open'],
@@ -550,7 +550,7 @@ test('time open is the time it blocked, not the time until somebody asked', () =
   assert.equal(openForMs(manual, 99_000), 98_000);
 });
 
-test('an open period that ends at time zero ends, and is told and measured as any other', () => {
+test('an open period that ends at time zero ends and is measured like any other', () => {
   const state = story({ failureThreshold: 1 }, [
     [-60_000, 'fail', 'open', { openUntilMs: 0 }],
     [-1, 'refused until 0', 'open'],

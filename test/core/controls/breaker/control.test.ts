@@ -94,7 +94,7 @@ test('a renewed permit keeps its probe alive', () => {
   assert.deepEqual(run.state.probes, [{ id: 2, endMs: 85_000 }]);
 });
 
-test('what an agent says or spends leaves it as it was', () => {
+test('texts and usage do not change a breaker', () => {
   const run = running({});
   const before = structuredClone(run.state);
   run.apply({ type: 'task-stopped', atMs: 5 });

@@ -65,7 +65,7 @@ test('a neutral probe teaches nothing: its slot is free and nothing is closer to
   ]);
 });
 
-test('a probe that never comes back is a failure when its lease ends, seen by the next who looks', () => {
+test('a probe without an outcome is a failure when its lease ends, at the next event', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -186,7 +186,7 @@ test('a probe settles once: the second time it is late', () => {
   ]);
 });
 
-test('a call of this generation that holds no probe says nothing, whatever its id', () => {
+test('a call of this generation without a probe has no effect, with any id', () => {
   const settings = settingsOf(quick);
   const state = story(settings, [[0, 'fail', 'open']]);
   const probe = recordAdmission(state, settings, 1, 60_000);

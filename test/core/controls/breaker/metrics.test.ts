@@ -10,7 +10,7 @@ import { settingsOf, story } from './breaker-story.ts';
 const alert = { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 };
 const settings = settingsOf({});
 
-test('a breaker nobody used asks for nothing', () => {
+test('an unused breaker raises no alert', () => {
   assert.deepEqual(breakerMetrics(initialBreaker(settings), settings, alert, 0), {
     breaker_trip_count: 0,
     trips_per_hour: 0,
@@ -32,7 +32,7 @@ test('more than five trips within an hour ask for attention, and an hour later n
   assert.equal(at(9e9).breaker_trip_count, 6);
 });
 
-test('the share of failures is told from the minimum of calls on, and asks above its limit', () => {
+test('the failure rate is reported from the minimum of calls on, and raises an alert above its limit', () => {
   const few = settingsOf({ failureThreshold: 99, minimumCalls: 10 });
   const state = story(few, [[0, 'fail', 'closed'], ...Array.from({ length: 8 }, () => [0, 'ok', 'closed'] as const)]);
   const at = (atMs: number) => breakerMetrics(state, few, alert, atMs);
@@ -78,7 +78,7 @@ test('a breaker held by hand blocks as well', () => {
   assert.equal(at(305_002).time_in_open_state, 0);
 });
 
-test('held and open at once, the longer of the two is told', () => {
+test('for a breaker that is held and open, the longer time is reported', () => {
   const state = story({ failureThreshold: 1 }, [
     [0, 'fail', 'open'],
     [10_000, 'hold', 'open'],

@@ -24,7 +24,7 @@ function moved(
 
 const quick = { failureThreshold: 1, successThreshold: 2 };
 
-test('an open breaker waits out what was left, on whatever clock', () => {
+test('a restored open breaker waits for the remaining time, on any clock', () => {
   for (const takenAtMs of [0, 17, 5_000_000]) {
     const state = moved(quick, [[1_000, 'fail', 'open']], 21_000, takenAtMs);
     story(
@@ -46,7 +46,7 @@ test('an open period that is over when it is saved is over when it is taken up',
   story(quick, [[0, 'ok', 'half-open']], moved(quick, [[1_000, 'fail', 'open']], 99_000, 0));
 });
 
-test('a half-open breaker goes on with the successes it had, and with its permits free', () => {
+test('a restored half-open breaker keeps its successes and has all permits free', () => {
   const rows: Row[] = [
     [0, 'fail', 'open'],
     [60_000, 'ok', 'half-open'],
@@ -64,7 +64,7 @@ test('results of calls begun before are late: the generation grew', () => {
   assert.equal(after.generation, before.generation + 1);
 });
 
-test('a run of failures goes on, and so does the error it is about', () => {
+test('a restored breaker keeps its failures in a row and their error', () => {
   const said = { failureThreshold: 3, sameErrorOnly: true };
   const rows: Row[] = [
     [0, 'fail 7', 'closed'],
@@ -171,7 +171,7 @@ test('into a smaller window the youngest calls go', () => {
   assert.deepEqual([smaller.ringFilled, smaller.ringFailures], [3, 1]);
 });
 
-test('a window of time goes on ageing on another clock, even one that has only just begun', () => {
+test('a restored time window continues to age on another clock, even a new one', () => {
   const said = { trip: 'time_window', monitorWindowSecs: 60, failureThreshold: 4 } as const;
   const rows: Row[] = [
     [100_000, 'fail', 'closed'],
@@ -231,7 +231,7 @@ test('a window of another length is not taken up: its parts would mean something
   assert.deepEqual(rateSums(importBreaker(saved, calls, 0), calls, 0).calls, 0);
 });
 
-test('what is saved is plain JSON and holds no point in time', () => {
+test('the saved state is plain JSON and contains durations only', () => {
   const said = { ...quick, rateWindow: 'calls' } as const;
   const settings = settingsOf(said);
   const at = (ms: number) => exportBreaker(story(said, [[ms, 'fail', 'open']]), settings, ms + 10);

@@ -144,7 +144,7 @@ test('a call is counted once: overdue while it runs, slow when it has ended', ()
   assert.equal(state.ringFilled, 2);
 });
 
-test('many calls over many slots: what is overdue is what began longer ago than the limit', () => {
+test('many calls over many slots: calls that started before the limit are overdue', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 9_999 });
   const state = initialBreaker(settings);
   const began: AdmittedCall[] = [];
@@ -177,7 +177,7 @@ test('a trip forgets the calls that run: they are late, and no longer overdue', 
   assert.deepEqual(state.running, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-test('without a limit nobody looks at how long a call takes', () => {
+test('without slow_call_secs the duration of calls is ignored', () => {
   const settings = settingsOf({ minimumCalls: 1 });
   const state = initialBreaker(settings);
   assert.equal(state.running, null);

@@ -68,7 +68,7 @@ test('money is reserved at its worst, given back when the call settles, and spen
   assert.deepEqual([task.cell.state.reservedMicros, task.cell.state.reservedTokens], [0, 0]);
 });
 
-test('a call that was given up holds its money until its work ends, and costs what is known already', () => {
+test('a timed-out call keeps its reservation until its work ends, and costs the known amount', () => {
   const task = bindControl(budget(makeLimits()));
   const call = { worstMicros: 9, worstTokens: 8 };
   const held = () => [task.cell.state.reservedMicros, task.cell.state.reservedTokens];
@@ -79,7 +79,7 @@ test('a call that was given up holds its money until its work ends, and costs wh
   assert.deepEqual([...held(), task.cell.state.micros], [0, 0, 3]);
 });
 
-test('spending exactly the limit is no overrun; one millionth more halts and is told as the cent it begins', () => {
+test('spending exactly the limit is allowed; one millionth more halts and is reported as one cent more', () => {
   const task = bindControl(budget(makeLimits({ maxSpendCents: 5 })));
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 50_000, tokens: 10 } });
   assert.equal(task.check(), allow);
@@ -120,7 +120,7 @@ test('gauges tell calls and cents, and tokens where they are capped', () => {
   assert.deepEqual(capped.gauges()?.at(-1), { name: 'tokens', actual: 0, limit: 8 });
 });
 
-test('a task that is tried again goes on from the counts, without what others still hold', () => {
+test('a retried task continues from its counters, without open reservations', () => {
   const state = budget(makeLimits()).initial(0);
   continueBudget(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 7, reservedMicros: 6 });
   assert.deepEqual(state, { calls: 51, tokens: 9, micros: 8, reservedTokens: 0, reservedMicros: 0 });

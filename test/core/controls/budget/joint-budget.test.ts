@@ -23,7 +23,7 @@ const calls = (limit: number, said: Partial<JointBudget> = {}): JointBudget => (
   ...said,
 });
 
-test('calls that were let through count, whoever made them; refused ones and thoughts do not', () => {
+test('admitted tool calls of all tasks count; refused calls and model calls do not', () => {
   const all = bindControl(jointBudget(calls(3)));
   const rows: readonly [what: string, tell: () => void, used: number][] = [
     ['a tool', () => all.decided(), 1],
@@ -44,7 +44,7 @@ test('calls that were let through count, whoever made them; refused ones and tho
   }
 });
 
-test('the call beyond the limit halts the task that asks, and says whose limit it is', () => {
+test('the call above the limit halts the calling task, and the counters name the scope', () => {
   const all = bindControl(jointBudget(calls(2)));
   all.decided();
   assert.equal(all.judge(inTask), allow);
@@ -101,7 +101,7 @@ test('that much is used is said once in a window, and again for another limit', 
   assert.equal(due(laterMs, { ...budget, limit: 9 })?.gauge.actual, 9);
 });
 
-test('tokens and money are booked at their worst, and settled to what they cost', () => {
+test('tokens and money are reserved at the maximum and corrected to the actual cost', () => {
   const cost = { micros: 12_000, tokens: 40 };
   const worst = { ...inTask, worstMicros: 30_000, worstTokens: 100 };
   for (const [unit, code, booked, spent] of [
@@ -128,14 +128,14 @@ test('tokens and money are booked at their worst, and settled to what they cost'
   }
 });
 
-test('money is told in dollars, and a part of a cent counts as one', () => {
+test('money is reported in dollars, and a part of a cent is rounded up', () => {
   const all = bindControl(jointBudget(calls(150, { unit: 'spend_cents', scope: 'agent', windowSecs: 60 })));
   const said = all.judge({ ...inTask, worstMicros: 1_500_001 }) as Stop;
   assert.deepEqual(said.counters, { scope: 'agent', actual: 151, limit: 150, window_secs: 60 });
   assert.equal(said.reason, 'spend of the agent in any 60 s: $1.51 of $1.50');
 });
 
-test('a window slides: what is older than it is free again, at most one slice late', () => {
+test('a window slides: an amount becomes free again at most one slice late', () => {
   const windowSecs = budgetSlices; // A slice is one second.
   const all = bindControl(jointBudget(calls(2, { windowSecs })));
   all.decided(allow, {}, 500);
@@ -149,7 +149,7 @@ test('a window slides: what is older than it is free again, at most one slice la
   assert.deepEqual(all.cell.state.sums, [1, ...Array(budgetSlices).fill(0)], 'all of it is long over');
 });
 
-test('what is given back goes back to the slice it was taken in; from one that is over nothing can be', () => {
+test('a returned amount goes back to its slice; an ended slice accepts nothing', () => {
   const budget = calls(10, { unit: 'tokens', windowSecs: budgetSlices });
   const all = bindControl(jointBudget(budget));
   const worst = { worstTokens: 6 };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createBoundedRecord, dropItem, putItem } from '../../../../src/core/controls/rules/bounded-record.ts';
 import { ruleCellsMax } from '../../../../src/core/limits.ts';
 
-test('a bag counts what it holds, whatever is put again or dropped twice', () => {
+test('the size is right after repeated puts and drops', () => {
   const bag = createBoundedRecord<number>();
   assert.equal(putItem(bag, 'k:1', 1), 1);
   assert.equal(putItem(bag, 'k:1', 2), 2);

@@ -19,7 +19,7 @@ test('one pair of quotes is taken off, where it is a pair', () => {
   for (const [text, bare] of rows) assert.equal(unquote(text), bare, text);
 });
 
-test('what came is quoted by its beginning where it is long, and by its kind where it is no text', () => {
+test('a long text is quoted by its beginning, and any other value by its type', () => {
   const long = 'abcdefgh'.repeat(100);
   const { error: whole } = parseFailure('no', long);
   const shown = /^no, got "(.*)…"$/.exec(whole)?.[1] ?? '';

@@ -256,7 +256,7 @@ describe('an output rule that fired on a result', () => {
     assert.equal(at.propose(61_001).kind, 'allow');
   });
 
-  it('waits for the agent where there is no task, and is told once per rule', () => {
+  it('keeps an output rule that fired outside any task for the next call of the agent, once per rule', () => {
     const abort = rule('output:error|contains:fail|abort');
     const at = bench([abort]);
     const { task: _, ...outside } = action();

@@ -31,7 +31,7 @@ test('calls and results are matched by the rules in force', () => {
   assert.deepEqual(engine.matchResult('pay', 'a', { note: 'nothing' }), []);
 });
 
-test('a model’s lines are added beside the operator’s; what is not taken is told with its reason', () => {
+test('rules of a model are added to those of the operator; rejected ones are returned with the reason', () => {
   const long = `nonsense ${'x'.repeat(reasonLengthMax)}`;
   const { engine: tightened, taken, rejected } = engine.tighten(['B: amount>100|abort', long], 'trip');
   assert.deepEqual(taken, ['trip|amount>100|abort']);

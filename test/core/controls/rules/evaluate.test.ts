@@ -106,7 +106,7 @@ describe('rules on a step of a chain', () => {
     assert.equal(onStep('amount>500|abort', { outputs: throwing }), 'amount cannot be read, threshold 500');
   });
 
-  it('fire on a missing key unless told to wait for it', () => {
+  it('fire on a missing key unless on_missing is pending', () => {
     assert.equal(onStep('amount>500|abort', {}), 'amount is missing, threshold 500');
     assert.equal(onStep('amount>500|abort', {}, { onMissing: 'pending' }), undefined);
     assert.ok(onStep('amount>500|abort', { outputs: { amount: 'x' } }, { onMissing: 'pending' }));
@@ -150,7 +150,7 @@ describe('rules on a step of a chain', () => {
 });
 
 describe('rules on a single call', () => {
-  it('are told, every one that fires, in their order', () => {
+  it('are all reported in order', () => {
     const rules = ['amount>1|abort', 'amount>9|abort', 'ability:pay|confirm'].map((text) => rule(text));
     const told = matchCall(rules, { tool: 'pay', agent: 'A', args: { amount: 5 } }, settings);
     assert.deepEqual(told, [
@@ -191,7 +191,7 @@ describe('rules on a single call', () => {
     assert.equal(onCall('amount>5|abort', 'pay', [{}], { onMissing: 'pending' }), undefined);
   });
 
-  it('fire on what is a number by type but not one to compare', () => {
+  it('fire on NaN and infinite numbers', () => {
     assert.ok(onCall('amount>5|abort', '*', [{ amount: Number.NaN }]));
     assert.ok(onCall('amount>5|abort', '*', [{ amount: Number.NEGATIVE_INFINITY }]));
   });

@@ -82,7 +82,7 @@ describe('the <nyaya> block', () => {
     }
   });
 
-  it('says nothing of a text without a block', () => {
+  it('returns nothing for a text without a block', () => {
     assert.deepEqual(parseNyaya('B:a>1|abort'), { lines: { other: [] }, rules: [], errors: [] });
   });
 });

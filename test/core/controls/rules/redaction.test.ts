@@ -38,7 +38,7 @@ test('what speaks in the words of a rule is kept without the number it saw, at a
   assert.deepEqual(redact(none), { ...none, evidence: ['first', bare] }, 'nothing stays nothing');
 });
 
-test('a call that a rule looked at is kept without what it saw; any other entry is kept as it is', () => {
+test('the entry of a call is stored without the values that rules saw; any other entry is stored unchanged', () => {
   const proposed = (seen?: string): EntryBody => ({
     type: 'action-allowed',
     action: makeAction(seen === undefined ? {} : { hits: [{ rule: 'r', seen }] }),
