@@ -59,7 +59,7 @@ export interface ReplayDifference {
 }
 
 export interface ReplayOptions {
-    readonly controls?: readonly Control<never>[];
+    readonly controls?: readonly Control[];
     readonly rules?: readonly Rule[];
     readonly breakerSettings?: (name: string, agent: string, tuned: Partial<BreakerSettings>) => BreakerSettings;
     readonly mode?: 'enforce' | 'observe';

@@ -590,7 +590,7 @@ export interface Switchgear<R = Refused> {
     retry<T>(fn: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
     watch(name: string, source: EventSource, listener: (event: string, ...args: unknown[]) => void, options?: WatchOptions): Watch;
     breaker(name: string): BreakerHandle;
-    addControl(control: Control<any>): void;
+    addControl<S>(control: Control<S>): void;
     addModelRules(lines: readonly string[], chain?: string): readonly string[];
     reload(policy: PolicyInput): void;
     retryOptions(task: string): TaskOptions | undefined;

@@ -40,7 +40,7 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
  */
 export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
-  const send = fetch as unknown as Fetch;
+  const send = fetch as Fetch;
 
   const guarded: Fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);

@@ -17,7 +17,6 @@ import {
   type PublishedTask,
   type TaskPublisher,
 } from '../ports/published-tasks.ts';
-import type { Change } from '../ports/store.ts';
 
 /** Creates the publisher of a gear's tasks. */
 export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublisher {
@@ -33,8 +32,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
 
   async function writeCell(key: string, state: LiveTask | ProcessLiveness, keepMs: number): Promise<boolean> {
     const cell = store.cell(key, () => state, { keepMs });
-    const change = { cell, update: () => ({ state }) } as unknown as Change;
-    return (await shared.commit({ changes: [change] })).status === 'committed';
+    return (await shared.commit({ changes: [{ cell, update: () => ({ state }) }] })).status === 'committed';
   }
 
   /** Writes a task if its progress changed; returns whether it did. */

@@ -3,16 +3,12 @@
 import type { BreakerState } from '../core/controls/breaker/state.ts';
 import type { CellOptions } from '../ports/store.ts';
 
-/** The counts that each process keeps for itself; no other process decides on them. */
-const localFields = [
-  ...(['streak', 'requests', 'failures', 'successes', 'neutrals', 'refused', 'late', 'inFlight'] as const),
-  ...(['running', 'runningAt', 'overdue'] as const),
-] as const;
-
+/** Returns the stored state with the counts that each process keeps for itself; no other process decides on them. */
 function adopt(view: BreakerState, stored: BreakerState): BreakerState {
-  const state: Record<string, unknown> = { ...stored };
-  for (const field of localFields) state[field] = view[field];
-  return state as unknown as BreakerState;
+  const { streak, requests, failures, successes, neutrals, refused, late, inFlight } = view;
+  const { running, runningAt, overdue } = view;
+  const counts = { streak, requests, failures, successes, neutrals, refused, late, inFlight };
+  return { ...stored, ...counts, running, runningAt, overdue };
 }
 
 /** Returns the state with the higher generation; of equal generations, the later end of the open phase. */

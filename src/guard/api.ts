@@ -352,8 +352,7 @@ export interface Switchgear<R = Refused> {
    *   apply: (state) => state,
    * });
    */
-  // biome-ignore lint/suspicious/noExplicitAny: only the control itself reads its state.
-  addControl(control: Control<any>): void;
+  addControl<S>(control: Control<S>): void;
   /** Adds rules written by a model, which may only tighten the policy; returns the ids of the accepted rules. */
   addModelRules(lines: readonly string[], chain?: string): readonly string[];
   /**

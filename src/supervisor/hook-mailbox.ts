@@ -5,7 +5,7 @@
 
 import { agentRunKeepMs, hookedToolsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { Cell, Change, Store } from '../ports/store.ts';
+import type { Cell, Store } from '../ports/store.ts';
 
 /** The stored messages, as plain JSON. */
 export interface HookMailbox {
@@ -55,7 +55,7 @@ async function updateMailbox(
     const state = next(stored);
     return state === undefined ? ('keep' as const) : { state };
   };
-  await store.shared?.commit({ changes: [{ cell, update } as unknown as Change] });
+  await store.shared?.commit({ changes: [{ cell, update }] });
 }
 
 function keyOf(task: string): string {

@@ -48,7 +48,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     const started = query({
       ...params,
       options: { ...params.options, hooks: merged },
-    } as never) as unknown as QueryLike;
+    } as never) as QueryLike;
 
     function finish(): void {
       observer.end();
@@ -88,5 +88,5 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     return running;
   }
 
-  return guardOnce(query, gear, () => guarded as unknown as Q);
+  return guardOnce(query, gear, () => guarded as Q & typeof guarded);
 }

@@ -11,7 +11,6 @@ import { readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
-import type { PolicyInput } from '../../guard/api.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -115,7 +114,7 @@ async function runInStore(
     const hints = makeCommandHints(parsedArgs, store.clock);
     const abilities = await sources(store);
     const chains = createChains({
-      policy: policy as unknown as PolicyInput,
+      policy,
       env: terminal.env,
       store,
       approver: createApprover(terminal, store, stop),

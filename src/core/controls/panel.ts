@@ -43,7 +43,7 @@ const sharedDeclarations = panelDeclarations.filter((declaration) => !isOfTask(d
 export function createTaskControls(settings: Settings, limits: TaskSettings): TaskControls {
   const effective = { ...settings, task: limits };
   const created = taskDeclarations.map(({ name, create }) => [name, create(effective)]);
-  return Object.fromEntries(created) as unknown as TaskControls;
+  return Object.fromEntries(created) as TaskControls;
 }
 
 /** The part of a task that the panel needs. */
@@ -59,7 +59,7 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
   const cells: Record<string, ControlCell | undefined> = {};
   for (const [name, control] of activeControls(controls)) cells[name] = { state: control.initial(atMs) };
   cells.own = undefined;
-  return cells as unknown as TaskCells;
+  return cells as TaskCells;
 }
 
 /**
@@ -110,17 +110,17 @@ function activeControls(controls: TaskControls): readonly (readonly [name: strin
 }
 
 function ensureCell({ cells }: PanelTask, name: string, control: Control): ControlCell {
-  const byName = cells as unknown as Record<string, ControlCell | undefined>;
+  const byName = cells as Record<string, ControlCell | undefined>;
   byName[name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
   return byName[name];
 }
 
 /** Binds the breaker control to a cell. */
 export function bindBreaker(settings: BreakerSettings, cell: ControlCell<BreakerState>): BoundControl {
-  return { control: breaker(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
+  return { control: breaker(settings), cell, cellOwner: 'self' };
 }
 
 /** Binds the delegation control to a cell. */
 export function bindDelegation(settings: DelegationSettings, cell: ControlCell): BoundControl {
-  return { control: delegation(settings), cell, cellOwner: 'self' } as unknown as BoundControl;
+  return { control: delegation(settings), cell, cellOwner: 'self' };
 }

@@ -19,7 +19,7 @@ export interface ReplayOptions {
    * The custom controls of the gear.
    * @default []
    */
-  readonly controls?: readonly Control<never>[];
+  readonly controls?: readonly Control[];
   /** All rules in force, a model's rules included. @default the rules of the policy */
   readonly rules?: readonly Rule[];
   /** The settings of one breaker. @default `circuitBreaker` with the tuned settings */
@@ -79,7 +79,7 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
   }
 
   function bindCell<S>(control: Control<S>, key: string): BoundControl {
-    return { control, cell: ensureCell(key, control), cellOwner: 'self' } as unknown as BoundControl;
+    return { control, cell: ensureCell(key, control), cellOwner: 'self' };
   }
 
   /** A journal belongs to one project, so only sessions and agents differ. */

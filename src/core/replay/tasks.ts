@@ -35,7 +35,7 @@ export interface ReplayTasks {
 /** Creates the empty task tree of a replay. */
 export function createReplayTasks(
   settings: Settings,
-  ownControls: readonly Control<never>[],
+  ownControls: readonly Control[],
   bindBudgets: (agent: string, session: string) => readonly BoundControl[] = () => [],
 ): ReplayTasks {
   const tasks = new Map<string, ReplayTask>();

@@ -18,15 +18,7 @@ import { isRetry, retryTimeAfter } from '../../core/retry-delay.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type {
-  Cell,
-  CellUpdate,
-  Change,
-  PendingEntry,
-  SharedStore,
-  Transaction,
-  TransactionResult,
-} from '../../ports/store.ts';
+import type { Cell, CellUpdate, PendingEntry, SharedStore, Transaction, TransactionResult } from '../../ports/store.ts';
 
 /**
  * The share of the remainder that is reserved at once: parts shrink near the limit, and a killed process loses
@@ -91,7 +83,7 @@ export function createBudgetAllowance(
   }
 
   function change(update: (window: BudgetWindow) => CellUpdate<BudgetWindow>): Transaction {
-    return { changes: [{ cell, update } as unknown as Change], onCommitted: (entries) => entries.forEach(say) };
+    return { changes: [{ cell, update }], onCommitted: (entries) => entries.forEach(say) };
   }
 
   function booked(window: BudgetWindow, charge: BudgetCharge): CellUpdate<BudgetWindow> {

@@ -116,7 +116,7 @@ function bindLocal(budget: JointBudget, key: string, spender: Spender): Place {
       control: telling,
       cell: runtime.store.cell(key, emptyWindow),
       cellOwner: 'self',
-    } as unknown as BoundControl,
+    },
   };
 }
 
@@ -158,7 +158,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
     },
   };
   return {
-    bound: { control: shared, cell, cellOwner: 'self' } as unknown as BoundControl,
+    bound: { control: shared, cell, cellOwner: 'self' },
     take(action, atMs) {
       const stop = allowance.take(computeNeed(budget, action), atMs, stopKindFor(action));
       if (stop === undefined) taken = action.id;

@@ -2,7 +2,6 @@
 
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
-import type { BoundControl } from '../../core/decide.ts';
 import { allow } from '../../core/verdict.ts';
 import { countError } from '../journal/journal.ts';
 import { resetCallSites } from '../route/call-site.ts';
@@ -10,28 +9,28 @@ import { choices, methods, name } from '../runtime/option-checks.ts';
 import type { BoundCustomControls, ControlHarm, Runtime } from '../runtime/runtime.ts';
 
 /** Adds a control beside the built-in ones, for calls and tasks that start from now on. */
-// biome-ignore lint/suspicious/noExplicitAny: only the control itself reads its state.
-export function addControl(runtime: Runtime, control: Control<any>): void {
+export function addControl(runtime: Runtime, control: Control): void {
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
   const own = (runtime.own ?? bindCustomControls()) as ReturnType<typeof bindCustomControls>;
   runtime.own = own;
-  own.add(tolerant(runtime, own.harm, control as Control<never>));
+  own.add(tolerant(runtime, own.harm, control));
   resetCallSites(runtime);
 }
 
 /** Binds custom controls to cells of tasks, targets, sessions and the gear. */
 function bindCustomControls() {
   const harm: ControlHarm = { error: undefined };
-  const controls: Control<never>[] = [];
-  const isOfTask = ({ scope }: Control<never>) => scope === 'task' || scope === 'chain';
+  const controls: Control[] = [];
+  const isOfTask = ({ scope }: Control) => scope === 'task' || scope === 'chain';
   const boundControls: Omit<BoundCustomControls, 'harm'> = {
     ofTask: ({ cells }) =>
       controls.filter(isOfTask).map((control) => {
         cells.own ??= {};
-        cells.own[control.name] ??= { state: control.initial(cells.deadline.state.startedAtMs) };
-        return { control, cell: cells.own[control.name], cellOwner: 'self' } as unknown as BoundControl;
+        const cell = cells.own[control.name] ?? { state: control.initial(cells.deadline.state.startedAtMs) };
+        cells.own[control.name] = cell;
+        return { control, cell, cellOwner: 'self' };
       }),
     beside: ({ store }, target, session) =>
       controls
@@ -40,14 +39,14 @@ function bindCustomControls() {
           const { scope } = control;
           const whose = scope === 'target' ? [scope, target.name] : scope === 'session' ? [scope, session] : [];
           const cell = store.cell(cellKey('own', control.name, ...whose), () => control.initial(0));
-          return { control, cell, cellOwner: 'self' } as unknown as BoundControl;
+          return { control, cell, cellOwner: 'self' };
         }),
   };
-  return { ...boundControls, harm, add: (control: Control<never>) => controls.push(control) };
+  return { ...boundControls, harm, add: (control: Control) => controls.push(control) };
 }
 
 /** Wraps a control so that an error in one control does not keep the event from the others. */
-function tolerant(runtime: Runtime, harm: ControlHarm, control: Control<never>): Control<never> {
+function tolerant(runtime: Runtime, harm: ControlHarm, control: Control): Control {
   const guarded = <T>(where: string, instead: T, run: () => T): T => {
     try {
       return run();

@@ -105,9 +105,9 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
           if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
         },
       }) ?? counting;
-    shared.push({ control, cell, cellOwner: 'self' } as unknown as BoundControl);
+    shared.push({ control, cell, cellOwner: 'self' });
   }
-  const boundControls = shared.filter((bound) => bound !== undefined) as unknown as BoundControl[];
+  const boundControls = shared.filter((bound) => bound !== undefined);
   const budgetSet = budgetSetOf(runtime, task ?? runtime);
   const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
   return {

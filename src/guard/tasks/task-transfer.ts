@@ -117,7 +117,7 @@ export function adoptHaltedTask(
   { limits, raises, budget, stop = lost }: CarriedTask,
 ): void {
   const cells = { budget: { state: budget } };
-  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as unknown as TaskState);
+  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as TaskState);
 }
 
 /** The stop of a lost task, which reached no limit, so none is raised. */

@@ -130,7 +130,7 @@ async function acquireLock({ store, untilMs }: SessionLockOptions, cell: Cell<St
       state = { ...current, lock: { owner, untilMs: atMs + hookLeaseMs } };
       return { state: storeSession(state) };
     };
-    const result = await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
+    const result = await store.shared.commit({ changes: [{ cell, update }] });
     if (result.status === 'committed') return state;
     if (systemClock.nowMs() > untilMs) {
       const why = result.status === 'unavailable' ? result.reason : 'another hook holds the lock of this session';
@@ -178,7 +178,7 @@ function makeChange<S>(cell: Cell<S>, next: (stored: S) => S | undefined): Chang
     const state = next(stored);
     return state === undefined ? 'refuse' : { state };
   };
-  return { cell, update } as unknown as Change;
+  return { cell, update };
 }
 
 async function releaseLock({ store }: SessionLockOptions, cell: Cell<StoredSession>): Promise<void> {

@@ -6,7 +6,6 @@
 import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
 import { observe } from '../../guard/internal.ts';
 import type { Prices } from '../../ports/prices.ts';
-import type { Change } from '../../ports/store.ts';
 import type { TranscriptFile } from '../hosts/hook-event.ts';
 import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
 import type { LockedSession } from '../session/session-lock.ts';
@@ -61,7 +60,7 @@ async function loadRates(
     cache.merge(stored);
     return { state: cache.rates };
   };
-  await store.shared.commit({ changes: [{ cell, update } as unknown as Change] });
+  await store.shared.commit({ changes: [{ cell, update }] });
 }
 
 const ratesKey = 'hook-rates';

@@ -43,13 +43,14 @@ export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedP
   const draft = defaultDraft(report);
   if ('reason' in copy) addProblem(report, [], `cannot be read: ${copy.reason}`);
   else readDocument(report, copy.value, draft);
+  const settings = draft as unknown as Settings;
   if (report.problems.length === 0) {
     const isWritten = (path: string) => report.provenance.has(path);
-    for (const { problem } of findConflicts(draft as unknown as Settings, isWritten))
+    for (const { problem } of findConflicts(settings, isWritten))
       report.problems.push(problem + report.placeOf([]).text);
   }
   throwProblems(report.problems);
-  return markChecked(draft as unknown as Settings, report.provenance);
+  return markChecked(settings, report.provenance);
 }
 
 /** Marks settings as checked and freezes them. */

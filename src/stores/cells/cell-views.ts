@@ -70,23 +70,20 @@ interface CellView extends View {
 }
 
 /** The prototype of all views, because closures for each of very many views would use much memory. */
-const viewPrototype = {
+const viewPrototype: object & ThisType<CellView> = {
   get cell() {
     return this;
   },
   get state(): unknown {
-    const view = this as unknown as CellView;
-    if (view.isFresh !== true) refreshState(view);
-    return view.cached;
+    if (this.isFresh !== true) refreshState(this);
+    return this.cached;
   },
   set state(state: unknown) {
-    const view = this as unknown as CellView;
-    view.cached = state;
-    view.isFresh = true;
+    this.cached = state;
+    this.isFresh = true;
   },
   markStale() {
-    const view = this as unknown as CellView;
-    if (view.isFresh === true) view.isFresh = false;
+    if (this.isFresh === true) this.isFresh = false;
   },
 };
 
@@ -94,15 +91,14 @@ const viewPrototype = {
 export type OnUnreadable = (key: string, isKnown: boolean) => void;
 
 /** Returns the prototype of the views of one store. */
-function createPrototype(onUnreadable: OnUnreadable): object {
+function createPrototype(onUnreadable: OnUnreadable): object & ThisType<CellView> {
   const reportedVersions = new WeakMap<CellView, number>();
   return {
     __proto__: viewPrototype,
     recoverState(): unknown {
-      const view = this as unknown as CellView;
-      if (reportedVersions.get(view) !== view.version) onUnreadable(view.key, view.lastReadable !== undefined);
-      reportedVersions.set(view, view.version);
-      return view.lastReadable === undefined ? view.initial() : JSON.parse(view.lastReadable);
+      if (reportedVersions.get(this) !== this.version) onUnreadable(this.key, this.lastReadable !== undefined);
+      reportedVersions.set(this, this.version);
+      return this.lastReadable === undefined ? this.initial() : JSON.parse(this.lastReadable);
     },
   };
 }
@@ -164,7 +160,7 @@ export function createViews(onUnreadable: OnUnreadable): Views {
         const stored = readKnown();
         if (stored !== undefined) setStored(view, stored.version, stored.text);
       }
-      return view as unknown as { readonly cell: Cell<S> };
+      return view as { readonly cell: Cell<S> };
     },
     setStored,
     remove: (key) => void all.delete(key),

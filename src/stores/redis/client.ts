@@ -26,5 +26,5 @@ export async function loadOfficialClient(url: unknown): Promise<() => RedisClien
       disableOfflineQueue: true,
       commandOptions: { timeout: 0 }, // None, because the store has its own deadlines.
       socket: { connectTimeout: 1_000, reconnectStrategy: false },
-    }) as unknown as RedisClient;
+    });
 }

@@ -77,7 +77,7 @@ async function readEntries(
   const first = `${Math.max(0, fromSeq)}-0`;
   const reply = await connection.command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)]).catch(() => []);
   return (reply as [string, string[]][]).map(
-    ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as unknown as Entry,
+    ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as Entry,
   );
 }
 

@@ -70,12 +70,11 @@ function isSame(a: EntryPlace, b: EntryPlace): boolean {
 /** Parses the entries of a row, oldest first. */
 export function parseJournalRow({ seq, atMs, wallMs, entry }: Row): readonly Entry[] {
   const parsed = JSON.parse(String(entry)) as TraceRow | object;
-  if (!Array.isArray(parsed)) return [{ seq, atMs, wallMs, ...parsed } as unknown as Entry];
+  if (!Array.isArray(parsed)) return [{ seq, atMs, wallMs, ...parsed } as Entry];
   const [places, ...lines] = parsed as TraceRow;
   const first = Number(seq) - lines.length + 1;
   return lines.map(
-    ([at, place, body], after) =>
-      ({ seq: first + after, atMs: at, wallMs, ...places[place], ...body }) as unknown as Entry,
+    ([at, place, body], after) => ({ seq: first + after, atMs: at, wallMs, ...places[place], ...body }) as Entry,
   );
 }
 

@@ -1,6 +1,5 @@
 /** The rules in force, in the form that the guard uses. */
 
-import type { Control } from '../../control.ts';
 import { SwitchgearError } from '../../error.ts';
 import { reasonLengthMax } from '../../limits.ts';
 import type { RuleEngine, Tightened } from '../../rule-engine.ts';
@@ -20,7 +19,7 @@ export interface RulesInForce extends RuleEngine {
 export function createRuleEngine(rules: readonly Rule[], settings: RuleSettings): RulesInForce {
   return {
     rules,
-    control: rulesControl(rules, settings) as unknown as Control,
+    control: rulesControl(rules, settings),
     matchCall: (tool, agent, args) => matchCall(rules, { tool, agent, args }, settings),
     matchResult: (tool, agent, result) => matchResult(rules, { tool, agent, result }),
     redact,
