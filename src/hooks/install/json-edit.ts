@@ -1,9 +1,9 @@
-/** A JSON text with its places: what is put in and taken out leaves comments, order and spaces as they were. */
+/** Edits a JSON text in place: inserting and removing parts keeps comments, order and spaces. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { policyDepthMax } from '../../core/limits.ts';
 
-/** One value of a text: where it stands, and what it holds. */
+/** One value of a text with its position and its parts. */
 export interface JsonNode {
   readonly start: number;
   readonly end: number;
@@ -14,13 +14,13 @@ export interface JsonNode {
 
 export interface JsonPart extends JsonNode {
   readonly key: string | undefined;
-  /** Where the part begins, its key included. */
+  /** The start of the part, including its key. */
   readonly from: number;
 }
 
 const depthMax = policyDepthMax * 8;
 
-/** Reads a text; comments and commas too many are passed over. */
+/** Parses a text; comments and trailing commas are allowed. */
 export function parseJsonTree(text: string): JsonNode {
   let at = 0;
 
@@ -95,7 +95,7 @@ function fromParts(parts: readonly JsonPart[]): object {
   return Object.fromEntries(parts.map(({ key, value }) => [key, value]));
 }
 
-/** The text with one more part at the end of an object or list. */
+/** Returns the text with a part added at the end of an object or list. */
 export function insertPart(
   text: string,
   { start, end, parts }: JsonNode,
@@ -112,7 +112,7 @@ export function insertPart(
   return `${text.slice(0, last.end)},${added}${text.slice(last.end).replace(/^\s*,/, '')}`;
 }
 
-/** The text without a part, and without the comma that set it apart. */
+/** Returns the text without a part and its comma. */
 export function removePart(text: string, { parts, start, end }: JsonNode, part: JsonPart): string {
   const at = parts.indexOf(part);
   if (parts.length === 1) return `${text.slice(0, start + 1)}${text.slice(end - 1)}`;

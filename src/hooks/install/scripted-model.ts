@@ -1,4 +1,4 @@
-/** A model on loopback that wants some shell commands run, one by one, and nothing else: to try a real agent with. */
+/** A scripted model on the loopback address that requests shell commands one by one, for testing a real agent. */
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ export interface ScriptedModel {
   close(): void;
 }
 
-/** A turn in the words of one dialect: a shell command, or the end. */
+/** A turn in the format of one provider: a shell command, or the end. */
 type Dialect = (turn: number, command: string | undefined) => readonly (readonly [string, object])[];
 
 export async function startScriptedModel(commands: readonly string[]): Promise<ScriptedModel> {
@@ -25,7 +25,7 @@ export async function startScriptedModel(commands: readonly string[]): Promise<S
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"input_tokens":1}');
         return;
       }
-      // Requests without tools are the program's own: a title, say.
+      // Requests without tools are for other purposes, such as a title.
       const isTurn = /"tools":\s*\[\s*\{/.test(body);
       stream(response, dialect(turns, isTurn ? commands[turns] : undefined));
       if (isTurn) turns++;

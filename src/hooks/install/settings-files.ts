@@ -1,4 +1,4 @@
-/** Which hooks a host has to call, where its settings lie, and how ours are put in and taken out again. */
+/** The hooks of each host, the location of its settings, and how hooks are added to and removed from them. */
 
 import { join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
@@ -11,7 +11,7 @@ export interface HandlerOptions {
   readonly timeoutSecs: number;
 }
 
-/** The folders that settings lie in. */
+/** The folders of settings. */
 export interface SettingsFolders {
   readonly home: string;
   readonly project: string;
@@ -27,14 +27,14 @@ const events: Readonly<Record<HostName, readonly string[]>> = {
   gemini: ['BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],
 };
 
-/** The event that a call is refused in. */
+/** The event in which a call can be refused. */
 export const guardEvent: Readonly<Record<HostName, string>> = {
   'claude-code': 'PreToolUse',
   codex: 'PreToolUse',
   gemini: 'BeforeTool',
 };
 
-/** Codex lets nothing take longer at the end of a session. */
+/** The longest time that Codex allows at the end of a session. */
 const codexEndSecs = 3;
 
 export function settingsPath(host: HostName, isProject: boolean, { home, project, env }: SettingsFolders): string {
@@ -52,7 +52,7 @@ export function settingsPath(host: HostName, isProject: boolean, { home, project
   }
 }
 
-/** One handler: fail-closed where the host offers it. */
+/** One handler, which fails closed if the host supports it. */
 function makeHandler(host: HostName, event: string, { run, timeoutSecs }: HandlerOptions): object {
   const action =
     'url' in run
@@ -68,7 +68,7 @@ function makeHandler(host: HostName, event: string, { run, timeoutSecs }: Handle
   }
 }
 
-/** The settings with our hooks in them, and nothing else of them changed. */
+/** Returns the settings with the hooks of Switchgear added and everything else unchanged. */
 export function insertHookHandlers(text: string, host: HostName, plan: HandlerOptions): string {
   let next = removeHookHandlers(text, host);
   for (const event of events[host]) {
@@ -83,7 +83,7 @@ export function insertHookHandlers(text: string, host: HostName, plan: HandlerOp
   return next;
 }
 
-/** The settings without our hooks; lists that held nothing else go, too. */
+/** Returns the settings without the hooks of Switchgear, and without lists that become empty. */
 export function removeHookHandlers(text: string, host: HostName): string {
   let next = text.trim() === '' ? '{}\n' : text;
   for (;;) {
@@ -117,7 +117,7 @@ function findPart({ parts }: JsonNode, name: string): JsonNode | undefined {
   return parts.find(({ key }) => key === name);
 }
 
-/** Whether a group of handlers holds ours, and nothing else. */
+/** Whether a group contains only handlers of Switchgear. */
 function isSwitchgearGroup(group: unknown, host: HostName): boolean {
   const { hooks } = (group ?? {}) as { readonly hooks?: unknown };
   return Array.isArray(hooks) && hooks.length > 0 && hooks.every((each) => isSwitchgearHandler(each, host));
@@ -129,7 +129,7 @@ function isSwitchgearHandler(each: unknown, host: HostName): boolean {
   return typeof command === 'string' && /switchgear/.test(command) && new RegExp(` hook ${host}\\b`).test(command);
 }
 
-/** The command lines of ours that settings name, by event. */
+/** The command lines of Switchgear's hooks in the settings, by event. */
 export function findHooks(
   text: string,
   host: HostName,
