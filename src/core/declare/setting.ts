@@ -130,3 +130,10 @@ export function texts(doc: string, initial: readonly string[], of?: readonly str
 export function map<K extends MapSetting['kind']>(doc: string, kind: K, of?: readonly string[]): MapSetting<K> {
   return { doc, kind, default: {}, ...(of && { of }) };
 }
+
+/** Adds the meaning of each field, where it is not written beside the field. */
+export function documentFields<F extends SectionFields>(fields: F, docs: Readonly<Record<keyof F, string>>): F {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, setting]) => [name, { ...setting, doc: docs[name]! }]),
+  ) as F;
+}

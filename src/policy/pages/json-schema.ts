@@ -1,7 +1,6 @@
 /** Builds the JSON Schema of a policy document from the table of settings, for editors. Names are in snake case. */
 
-import { breakerFields } from '../../core/controls/breaker/fields.ts';
-import { sectionDeclarations, taskFields } from '../../core/controls/sections.ts';
+import { sectionDeclarations, sections, taskFields } from '../../core/controls/sections.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
@@ -31,13 +30,13 @@ export function policySchema(): JsonSchema {
       ),
       tools: {
         description: 'Settings of single tools, by name; `*` stands for any characters.',
-        ...mapSchema(objectSchema({ preset: { enum: breakerPreset }, ...fieldSchemas(breakerFields) })),
+        ...mapSchema(objectSchema({ preset: { enum: breakerPreset }, ...fieldSchemas(sections.circuit_breaker!) })),
       },
       agents: {
         description: 'Settings of single agents, by name.',
         ...mapSchema(
           objectSchema({
-            circuit_breaker: objectSchema(fieldSchemas(breakerFields)),
+            circuit_breaker: objectSchema(fieldSchemas(sections.circuit_breaker!)),
             task: objectSchema(fieldSchemas(taskFields)),
           }),
         ),

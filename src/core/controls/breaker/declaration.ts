@@ -2,7 +2,42 @@
 
 import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import { nextTry, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';
+import { documentFields } from '../../declare/setting.ts';
 import { breakerFields } from './fields.ts';
+
+/** The meaning of each setting. */
+const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
+  mode: '`observe` counts and reports but never refuses; `off` admits every call uncounted.',
+  trip: 'How failures are counted: in a row, ever, in the last calls, or in the monitor window.',
+  failure_threshold: 'Failures that open the circuit.',
+  window_calls: 'Calls in the count window.',
+  monitor_window_secs: 'The length of the time window, which is also the window of the failure rate.',
+  failure_rate_threshold: 'Share of failed calls in the window that also opens the circuit.',
+  rate_window: 'Whether rates are computed over the monitor window or over the last calls.',
+  minimum_calls: 'Calls a window must hold before a rate may trip or alert.',
+  slow_call_secs: 'A call longer than this is slow, finished or not.',
+  slow_rate_threshold: 'Share of slow calls in the window that opens the circuit.',
+  recovery: '`timed` admits a probe after the recovery timeout; `manual` stays open until a reset.',
+  recovery_timeout_secs: 'Time in open before a probe is admitted.',
+  recovery_factor: 'Each opening in a row multiplies the recovery timeout by this.',
+  recovery_max_secs: 'The longest multiplied recovery timeout; never less than the recovery timeout itself.',
+  recovery_jitter: 'Share of the recovery timeout that is spread at random.',
+  jitter_seed: 'Seed of the random spread.',
+  success_threshold: 'Successes in half-open that close the circuit.',
+  half_open_permits: 'Probes at once in half-open.',
+  lease_secs: 'How long a probe may go without a sign of life from its process.',
+  lease_expiry: 'Whether a probe whose lease expired counts as a failure of the tool or as neutral.',
+  max_concurrent: 'Calls at once; more are refused, never queued.',
+  open_on_retry_after: 'Open on the first Retry-After, until the time it names.',
+  same_error_only: 'Count only the same error in a row.',
+  count_errors: 'Names of errors that count; unlisted errors count too.',
+  ignore_errors: 'Names of errors that never count, also when they are in both lists.',
+  timeout_secs: 'Time a call may take; a call past this time is a failure.',
+  enable_health_check: 'Run the health check of a tool that has one while its circuit is open.',
+  health_check_interval_secs: 'Time between two health checks.',
+  graceful_degradation: 'Refusals are returned as values; false throws them.',
+  scope: 'Which calls share one breaker.',
+};
 
 export const breakerDeclaration = {
   name: 'breaker',
@@ -14,7 +49,7 @@ export const breakerDeclaration = {
   section: {
     name: 'circuit_breaker',
     doc: 'When the breaker of a failing tool opens, and when it lets probes through again.',
-    fields: breakerFields,
+    fields: documentFields(breakerFields, fieldDocs),
   },
   codes: {
     circuit_open: {
