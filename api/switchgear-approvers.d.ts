@@ -7,7 +7,7 @@ export interface Answer {
 
 export interface Approver {
     readonly name: string;
-    isThere?(): boolean;
+    isAvailable?(): boolean;
     ask(card: Card, signal: AbortSignal): Promise<Answer>;
 }
 

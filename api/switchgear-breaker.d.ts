@@ -1,9 +1,9 @@
-export interface Breaker {
+export interface Breaker<R = never> {
     readonly name: string;
     readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
     readonly stats: Readonly<Pick<BreakerState, 'requests' | 'failures' | 'successes' | 'neutrals' | 'refused' | 'late' | 'inFlight' | 'trips' | 'generation' | 'run'>>;
-    execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R;
-    executeWithSignal<R>(fn: (signal: AbortSignal) => R): R;
+    execute<A extends unknown[], V>(fn: (...args: A) => V, ...args: A): V | R;
+    executeWithSignal<V>(fn: (signal: AbortSignal) => V): V | R;
     admit(): BreakerPermit | BreakerRefusal;
     settle(permit: BreakerPermit, outcome?: Outcome): void;
     trip(untilMs?: number): void;
@@ -11,7 +11,7 @@ export interface Breaker {
     hold(): void;
     release(): void;
     probeNow(): void;
-    on(listener: (change: BreakerChange) => void): () => void;
+    onChange(listener: (change: BreakerChange) => void): () => void;
     [Symbol.dispose](): void;
 }
 
@@ -75,8 +75,14 @@ export interface SavedBreaker extends SavedWindows {
     readonly probeSuccesses: number;
 }
 
+export declare function createBreaker(options: BreakerOptions & {
+    readonly onRefusal: 'return';
+}): Breaker<BreakerRefusal>;
 export declare function createBreaker(options?: BreakerOptions): Breaker;
 
+export declare function restoreBreaker(saved: SavedBreaker, options: BreakerOptions & {
+    readonly onRefusal: 'return';
+}): Breaker<BreakerRefusal>;
 export declare function restoreBreaker(saved: SavedBreaker, options?: BreakerOptions): Breaker;
 
-export declare function saveBreaker(breaker: Breaker): SavedBreaker;
+export declare function saveBreaker(breaker: Breaker<unknown>): SavedBreaker;

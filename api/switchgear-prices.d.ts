@@ -16,7 +16,7 @@ export interface PriceBookOptions {
 
 export interface Prices {
     price(usage: Usage): Price | undefined;
-    dearest(usage: Usage): Price;
+    highestPrice(usage: Usage): Price;
 }
 
 export interface Usage {

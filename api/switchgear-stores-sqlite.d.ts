@@ -7,7 +7,7 @@ export interface SqliteOptions {
     };
     readonly keysMax?: number;
     readonly verify?: boolean;
-    readonly isBrief?: boolean;
+    readonly skipCheckpoint?: boolean;
     readonly clock?: Clock;
 }
 

@@ -141,4 +141,4 @@ export interface WindowMark {
 
 export declare function createSharing(options: SharingOptions): Sharing;
 
-export declare function memoryStore(clock: Clock): Store;
+export declare function memoryStore(clock?: Clock): Store;

@@ -52,7 +52,7 @@ export type AnyFunction = (...args: any[]) => unknown;
 
 export interface Approver {
     readonly name: string;
-    isThere?(): boolean;
+    isAvailable?(): boolean;
     ask(card: Card, signal: AbortSignal): Promise<Answer>;
 }
 
@@ -156,7 +156,7 @@ export type CardAction = 'approve' | 'approve_run' | 'approve_always' | 'decline
 
 export interface Cards {
     list(): readonly Card[];
-    answer(card: string, answer: CardAction, by: string): Card | undefined;
+    answer(cardId: string, answer: CardAction, by: string): Card | undefined;
 }
 
 export type CellOwner = 'self' | 'ancestor';
@@ -189,7 +189,7 @@ export type Code =
 
 export interface Control<S = unknown> {
     readonly name: string;
-    readonly scope: Scope;
+    readonly scope: ControlScope;
     initial(atMs: number): S;
     judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
     apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
@@ -202,6 +202,8 @@ export interface Control<S = unknown> {
 }
 
 export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | DelegationReturned;
+
+export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
 export interface Cost {
     readonly micros: number;
@@ -379,11 +381,6 @@ export type EntryOf<T extends EntryType> = Extract<Entry, {
 
 export type EntryType = EntryBody['type'];
 
-export interface EventSource {
-    on(event: string, listener: AnyFunction): unknown;
-    close?(): unknown;
-}
-
 export interface Gauge {
     readonly name: string;
     readonly actual: number;
@@ -487,7 +484,7 @@ export interface Price {
 
 export interface Prices {
     price(usage: Usage): Price | undefined;
-    dearest(usage: Usage): Price;
+    highestPrice(usage: Usage): Price;
 }
 
 export interface Refusal {
@@ -529,8 +526,6 @@ export interface RuleHit {
     readonly rule: string;
     readonly seen: string;
 }
-
-export type Scope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
 export type Settings = BaseSettings & DeclaredSections;
 
@@ -588,17 +583,17 @@ export interface Switchgear<R = Refused> {
     delegate<T>(worker: string, run: (task: Task) => T | Promise<T>, options?: DelegateOptions<T>): Promise<T | R>;
     admit(name: string, args: readonly unknown[], options?: AdmitOptions): Admission;
     retry<T>(fn: () => T | Promise<T>, options?: RetryOptions): Promise<T>;
-    watch(name: string, source: EventSource, listener: (event: string, ...args: unknown[]) => void, options?: WatchOptions): Watch;
+    watch(name: string, source: WatchSource, listener: (event: string, ...args: unknown[]) => void, options?: WatchOptions): Watch;
     breaker(name: string): BreakerHandle;
     addControl<S>(control: Control<S>): void;
     addModelRules(lines: readonly string[], chain?: string): readonly string[];
     reload(policy: PolicyInput): void;
-    retryOptions(task: string): TaskOptions | undefined;
+    retryOptions(taskId: string): TaskOptions | undefined;
     snapshot(): Snapshot;
     on<T extends EntryType>(type: T, listener: (entry: EntryOf<T>) => void): () => void;
     onEntry(listener: JournalListener): () => void;
     journal(fromSeq?: number): readonly Entry[];
-    halt(task: string, reason: string): void;
+    halt(taskId: string, reason: string): void;
     haltAll(reason: string): void;
     resetAll(): void;
     dispose(): void;
@@ -723,6 +718,11 @@ export interface WatchOptions {
     readonly onTrip?: (refusal: Refusal) => void;
 }
 
+export interface WatchSource {
+    on(event: string, listener: AnyFunction): unknown;
+    close?(): unknown;
+}
+
 export declare const allow: Allow;
 
 export declare function createSwitchgear(options: SwitchgearOptions & {
@@ -734,6 +734,6 @@ export declare function defaultSwitchgear(): Switchgear;
 
 export declare function isRefused(value: unknown): value is Refused;
 
-export declare function memoryStore(clock: Clock): Store;
+export declare function memoryStore(clock?: Clock): Store;
 
 export declare function refusalOf(value: unknown): Refusal | undefined;

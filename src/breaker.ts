@@ -2,7 +2,7 @@
 
 import { exportBreaker, importBreaker, type SavedBreaker } from './core/controls/breaker/saved.ts';
 import { initialBreaker } from './core/controls/breaker/state.ts';
-import type { Breaker, BreakerOptions } from './standalone/api.ts';
+import type { Breaker, BreakerOptions, BreakerRefusal } from './standalone/api.ts';
 import { StandaloneBreaker } from './standalone/breaker.ts';
 import { resolveOptions } from './standalone/options.ts';
 
@@ -25,18 +25,25 @@ export {
  * const breaker = createBreaker({ name: 'weather', failureThreshold: 5, recoveryTimeoutSecs: 30 });
  * const response = await breaker.execute(fetch, 'https://example.com/weather');
  */
+export function createBreaker(options: BreakerOptions & { readonly onRefusal: 'return' }): Breaker<BreakerRefusal>;
+export function createBreaker(options?: BreakerOptions): Breaker;
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   const config = resolveOptions(options);
   return new StandaloneBreaker(config, initialBreaker(config.settings));
 }
 
 /** Returns the state of a breaker as plain JSON, for `restoreBreaker` in any process. */
-export function saveBreaker(breaker: Breaker): SavedBreaker {
+export function saveBreaker(breaker: Breaker<unknown>): SavedBreaker {
   const { config, memory } = breaker as StandaloneBreaker;
   return exportBreaker(memory, config.settings, config.clock.nowMs());
 }
 
 /** Creates a breaker with a saved state; an open period continues with the time that was left. */
+export function restoreBreaker(
+  saved: SavedBreaker,
+  options: BreakerOptions & { readonly onRefusal: 'return' },
+): Breaker<BreakerRefusal>;
+export function restoreBreaker(saved: SavedBreaker, options?: BreakerOptions): Breaker;
 export function restoreBreaker(saved: SavedBreaker, options: BreakerOptions = {}): Breaker {
   const config = resolveOptions(options);
   return new StandaloneBreaker(config, importBreaker(saved, config.settings, config.clock.nowMs()));

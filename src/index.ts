@@ -5,7 +5,7 @@ import './platform/node-version.ts';
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
 export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
-export type { CellOwner, Control, Gauge, Scope } from './core/control.ts';
+export type { CellOwner, Control, ControlScope, Gauge } from './core/control.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
 export type { Code } from './core/controls/registry.ts';
 export { SwitchgearError } from './core/error.ts';
@@ -39,13 +39,13 @@ export type {
   Admission,
   AdmitOptions,
   DelegateOptions,
-  EventSource,
   GuardedRunOptions,
   GuardOptions,
   MaxCost,
   RetryOptions,
   Watch,
   WatchOptions,
+  WatchSource,
 } from './guard/call-options.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
 export type { PolicyDocument } from './policy/table/policy-document.ts';

@@ -397,7 +397,7 @@ test('money spent never exceeds a limit, of the task or of anyone above it, with
             costUsd: inputTokens / 100,
             basis: 'test',
           });
-          const prices = { price: priced, dearest: priced };
+          const prices = { price: priced, highestPrice: priced };
           const gear = createSwitchgear({ ...quiet, clock, prices, policy: { task: caps } });
           const tasks: Task[] = [gear.startTask({ parent: null })];
           const finish: (() => void)[] = [];

@@ -64,7 +64,7 @@ const options: Readonly<Record<string, BreakerOptions>> = {
 /** A breaker with somebody listening, as in use. */
 function createListenedBreaker(create: typeof createBreaker, breakerOptions: BreakerOptions): Breaker {
   const breaker = create(breakerOptions);
-  breaker.on(() => {});
+  breaker.onChange(() => {});
   return breaker;
 }
 

@@ -4,10 +4,10 @@ import type { Answer, Approver } from '../ports/approver.ts';
 
 /** Asks all available approvers and takes the first answer; an approver that fails is ignored. */
 export function firstAnswer(...approvers: readonly Approver[]): Approver {
-  const availableApprovers = () => approvers.filter((approver) => approver.isThere?.() !== false);
+  const availableApprovers = () => approvers.filter((approver) => approver.isAvailable?.() !== false);
   return {
     name: approvers.map(({ name }) => name).join(', '),
-    isThere: () => availableApprovers().length > 0,
+    isAvailable: () => availableApprovers().length > 0,
     async ask(card, signal) {
       const controller = new AbortController();
       const signals = AbortSignal.any([signal, controller.signal]);

@@ -5,6 +5,6 @@ import type { Approver } from '../ports/approver.ts';
 /** Creates an approver that approves nothing. */
 export const noApprover: Approver = {
   name: 'nobody',
-  isThere: () => false,
+  isAvailable: () => false,
   ask: () => Promise.reject(new Error('nobody is there to ask')),
 };

@@ -41,7 +41,7 @@ const answersByWord: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> 
 export function terminalApprover({ input = process.stdin, output = process.stderr }: TerminalOptions = {}): Approver {
   return {
     name: 'terminal',
-    isThere: () => input.isTTY === true,
+    isAvailable: () => input.isTTY === true,
     async ask(card, signal) {
       if (input.isTTY !== true) throw new Error('there is no terminal to ask at');
       signal.throwIfAborted();

@@ -15,7 +15,7 @@ export interface Terminal {
   /** Whether the output is a screen that shows colours. */
   readonly coloured?: boolean;
   /** Whether the process exits right after the command, so that open files need no closing. */
-  readonly isBrief?: boolean;
+  readonly isShortLived?: boolean;
   /** Aborts when the reader of the output is gone, or the command must stop. */
   readonly stopSignal?: AbortSignal;
 }

@@ -92,7 +92,7 @@ function readVersion(): string {
 function createTerminal([name]: readonly string[]): Terminal {
   if (name !== 'hook') return createProcessTerminal();
   const writeTo = (file: number) => (line: string) => void writeSync(file, `${line}\n`);
-  return { out: writeTo(1), err: writeTo(2), cwd: process.cwd(), env: process.env, isBrief: true };
+  return { out: writeTo(1), err: writeTo(2), cwd: process.cwd(), env: process.env, isShortLived: true };
 }
 
 function createProcessTerminal(): Terminal {

@@ -77,14 +77,14 @@ export function storeExists(address: StoreAddress): boolean {
 
 /**
  * Opens a store, runs `work` and closes the store. `verify: false` skips the integrity check of the whole file.
- * `isBrief` leaves the write-ahead log in place on close, for a process that exits at once.
+ * `skipCheckpoint` leaves the write-ahead log in place on close, for a process that exits at once.
  */
 export async function withStore<T>(
   address: StoreAddress,
   work: (store: CrossProcessStore) => Promise<T>,
-  { verify = true, isBrief = false }: { readonly verify?: boolean; readonly isBrief?: boolean } = {},
+  { verify = true, skipCheckpoint = false }: { readonly verify?: boolean; readonly skipCheckpoint?: boolean } = {},
 ): Promise<T> {
-  const store = await openStore(address, verify, isBrief).catch((error: unknown) => {
+  const store = await openStore(address, verify, skipCheckpoint).catch((error: unknown) => {
     throw explainOpenError(error, address);
   });
   try {
@@ -96,11 +96,11 @@ export async function withStore<T>(
   }
 }
 
-async function openStore(address: StoreAddress, verify: boolean, isBrief: boolean): Promise<CrossProcessStore> {
+async function openStore(address: StoreAddress, verify: boolean, skipCheckpoint: boolean): Promise<CrossProcessStore> {
   if (address.kind === 'sqlite') {
     checkSqliteFile(address.path);
     const { sqliteStore } = await import('../stores/sqlite/index.ts');
-    return sqliteStore({ path: address.path, waitMs, verify, isBrief });
+    return sqliteStore({ path: address.path, waitMs, verify, skipCheckpoint });
   }
   const { redisStore } = await import('../stores/redis/index.ts');
   const { url, prefix, name } = address;

@@ -60,7 +60,7 @@ export const builtinPrices = Object.freeze({
     if (usage.model && !sonnet4Names.test(usage.model)) return undefined;
     return { costUsd: toUsd(priceInMicros(splitUsage(usage), sonnet4)), basis: 'claude-sonnet-4' };
   },
-  dearest(usage: TokenUsage): { readonly costUsd: number; readonly basis: string } {
+  highestPrice(usage: TokenUsage): { readonly costUsd: number; readonly basis: string } {
     return { costUsd: toUsd(priceInMicros(splitUsage(usage), opus4)), basis: 'claude-opus-4' };
   },
 });

@@ -10,7 +10,7 @@ import type { Counters, Verdict } from './verdict.ts';
  * to do with the chains of steps in a file.
  * `target`: of the tool, model or worker, as its settings define. `session`, `gear`: one cell for all.
  */
-export type Scope = 'task' | 'chain' | 'target' | 'session' | 'gear';
+export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
 /** Whether the cell belongs to the acting task itself or to an ancestor. */
 export type CellOwner = 'self' | 'ancestor';
@@ -28,7 +28,7 @@ export interface Gauge {
  */
 export interface Control<S = unknown> {
   readonly name: string;
-  readonly scope: Scope;
+  readonly scope: ControlScope;
   initial(atMs: number): S;
   judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
   apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;

@@ -18,6 +18,7 @@ export interface Refusal {
   readonly explanation: string;
   /** The refused tool, model or worker, if any. */
   readonly name: string;
+  /** When the call may pass, in the time of the gear's clock, which is that of `snapshot().atMs`; not a date. */
   readonly retryAtMs?: number;
   readonly task?: string;
 }

@@ -17,12 +17,12 @@ import type {
   Admission,
   AdmitOptions,
   DelegateOptions,
-  EventSource,
   GuardedRunOptions,
   GuardOptions,
   RetryOptions,
   Watch,
   WatchOptions,
+  WatchSource,
 } from './call-options.ts';
 
 /** A function that can be guarded. */
@@ -46,7 +46,7 @@ export interface SwitchgearOptions {
    * @default {}
    */
   readonly policy?: PolicyInput;
-  /** Where shared state and the journal are kept. @default memoryStore(clock) */
+  /** Where state and the journal are kept. @default memoryStore(clock) */
   readonly store?: Store;
   /** The clock of every decision. @default the store's clock, or the system clock */
   readonly clock?: Clock;
@@ -161,7 +161,7 @@ export interface BreakerHandle {
   readonly stats: BreakerStats;
   /** Closes the breakers and clears their counts. */
   reset(): void;
-  /** Opens the breakers, until a time of the gear's clock if given. */
+  /** Opens the breakers, until a time of the gear's clock if given: `gear.snapshot().atMs + 60_000`. */
   trip(untilMs?: number): void;
   /** Refuses every call until `release`; the automatic state continues underneath. */
   hold(reason?: string): void;
@@ -231,7 +231,7 @@ export interface Cards {
   /** Every card in the store, open or answered. */
   list(): readonly Card[];
   /** Answers a card. A waiting call receives `approve` and `decline`. Returns undefined if the id is unknown. */
-  answer(card: string, answer: CardAction, by: string): Card | undefined;
+  answer(cardId: string, answer: CardAction, by: string): Card | undefined;
 }
 
 /** An entry of one type. */
@@ -332,7 +332,7 @@ export interface Switchgear<R = Refused> {
    */
   watch(
     name: string,
-    source: EventSource,
+    source: WatchSource,
     listener: (event: string, ...args: unknown[]) => void,
     options?: WatchOptions,
   ): Watch;
@@ -364,7 +364,7 @@ export interface Switchgear<R = Refused> {
    */
   reload(policy: PolicyInput): void;
   /** Options that start a halted task again with the tripped limit doubled; undefined if that is not possible. */
-  retryOptions(task: string): TaskOptions | undefined;
+  retryOptions(taskId: string): TaskOptions | undefined;
   /** Tasks, breakers, failed delegations and cards as they are now. */
   snapshot(): Snapshot;
   /**
@@ -379,7 +379,7 @@ export interface Switchgear<R = Refused> {
   /** The journal from a sequence number on. */
   journal(fromSeq?: number): readonly Entry[];
   /** Halts one task by its id. */
-  halt(task: string, reason: string): void;
+  halt(taskId: string, reason: string): void;
   /** Halts every task. */
   haltAll(reason: string): void;
   /** Resets every breaker. */

@@ -75,7 +75,7 @@ export interface RetryOptions {
 }
 
 /** Anything that emits events like `fs.watch` or chokidar. */
-export interface EventSource {
+export interface WatchSource {
   /** Adds a listener for an event. */
   on(event: string, listener: AnyFunction): unknown;
   /** Ends the source. */

@@ -29,7 +29,7 @@ const checks: Checks = {
   policy: isA,
   store: methods('cell', 'drop', 'keys', 'append', 'tail', 'putCard', 'card', 'cards', 'close'),
   clock: methods('nowMs', 'wallMs', 'after'),
-  prices: methods('price', 'dearest'),
+  prices: methods('price', 'highestPrice'),
   approver: methods('ask'),
   mode: choices('enforce', 'observe'),
   onRefusal: choices('return', 'throw'),

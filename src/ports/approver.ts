@@ -20,6 +20,6 @@ export interface Answer {
 export interface Approver {
   readonly name: string;
   /** Whether a person can be reached now; an approver without this method always can. */
-  isThere?(): boolean;
+  isAvailable?(): boolean;
   ask(card: Card, signal: AbortSignal): Promise<Answer>;
 }

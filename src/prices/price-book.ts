@@ -74,7 +74,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
       }
     },
 
-    dearest(usage: Usage) {
+    highestPrice(usage: Usage) {
       dearest ??= mergeDearest(overrides, findDearestPrices());
       return { costUsd: toUsd(priceInMicros(splitUsage(usage), dearest.prices)), basis: dearest.basis };
     },

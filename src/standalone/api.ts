@@ -43,8 +43,11 @@ export interface BreakerChange {
   readonly cause: string;
 }
 
-/** A standalone breaker. Its methods need their receiver: do not detach them. */
-export interface Breaker {
+/**
+ * A standalone breaker. Its methods need their receiver: do not detach them. `R` is the type of a refused result:
+ * `never`, or `BreakerRefusal` with `onRefusal: 'return'`.
+ */
+export interface Breaker<R = never> {
   readonly name: string;
   /** The current phase, in the clock's present time. */
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
@@ -65,9 +68,9 @@ export interface Breaker {
     >
   >;
   /** Runs a function unless the circuit is open. The return value passes unchanged; a promise is the same object. */
-  execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R;
+  execute<A extends unknown[], V>(fn: (...args: A) => V, ...args: A): V | R;
   /** Like `execute`, for work that can be aborted: the signal aborts at the time limit. */
-  executeWithSignal<R>(fn: (signal: AbortSignal) => R): R;
+  executeWithSignal<V>(fn: (signal: AbortSignal) => V): V | R;
   /** Admits or refuses a call that the caller runs itself. */
   admit(): BreakerPermit | BreakerRefusal;
   /** Records the outcome of an admitted call, once. @default outcome is success */
@@ -83,7 +86,7 @@ export interface Breaker {
   /** Reports that the service is healthy: an open breaker becomes half-open and admits a probe. */
   probeNow(): void;
   /** Adds a listener for changes of phase and returns a function that removes it. */
-  on(listener: (change: BreakerChange) => void): () => void;
+  onChange(listener: (change: BreakerChange) => void): () => void;
   /** Removes all listeners. */
   [Symbol.dispose](): void;
 }

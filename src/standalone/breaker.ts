@@ -139,7 +139,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
     this.publishChange();
   }
 
-  on(listener: ChangeListener): () => void {
+  onChange(listener: ChangeListener): () => void {
     checkArgument(typeof listener === 'function', 'a listener must be a function', listener);
     this.listeners = [...this.listeners, listener];
     return () => {

@@ -3,11 +3,13 @@
 import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import { cardsMax, journalEntriesMax } from '../core/limits.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Cell, Store } from '../ports/store.ts';
 
 /**
  * Creates a store that lives as long as this process.
+ * @default clock the system clock
  * @example
  * import { createSwitchgear } from 'switchgear';
  * import { memoryStore } from 'switchgear/stores';
@@ -15,7 +17,7 @@ import type { Cell, Store } from '../ports/store.ts';
  *
  * const gear = createSwitchgear({ store: memoryStore(simulatedClock()) });
  */
-export function memoryStore(clock: Clock): Store {
+export function memoryStore(clock: Clock = systemClock): Store {
   const cells = new Map<string, Cell>();
   const cards = new Map<string, Card>();
   let entries: Entry[] = [];

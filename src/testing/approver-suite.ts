@@ -64,7 +64,7 @@ export function approverSuite(name: string, makeApprover: MakeApprover): void {
   describe(`the approver ${name}`, () => {
     contractTest('has a name, and a person can be reached', async ({ approver }) => {
       assert.ok(approver.name.length > 0);
-      assert.notEqual(approver.isThere?.(), false);
+      assert.notEqual(approver.isAvailable?.(), false);
     });
 
     for (const [action, expected] of answers) {

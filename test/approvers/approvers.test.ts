@@ -111,13 +111,13 @@ approverSuite('first of several', () => {
 const signal = () => new AbortController().signal;
 
 test('noApprover is never available and does not answer', async () => {
-  assert.equal(noApprover.isThere?.(), false);
+  assert.equal(noApprover.isAvailable?.(), false);
   await assert.rejects(noApprover.ask(questionCard(), signal()));
 });
 
 test('without a terminal the terminal approver is unavailable', async () => {
   const { approver, shown } = typing(false);
-  assert.equal(approver.isThere?.(), false);
+  assert.equal(approver.isAvailable?.(), false);
   await assert.rejects(approver.ask(questionCard(), signal()), /no terminal/);
   assert.deepEqual(shown, []);
 });
@@ -218,6 +218,6 @@ test('the first of several answers counts, the others are aborted, and if all fa
   assert.deepEqual(await several.ask(questionCard(), signal()), { approved: false, by: 'ann' });
   assert.equal(wasLetGo, true);
   await assert.rejects(firstAnswer(broken, odd).ask(questionCard(), signal()));
-  assert.equal(firstAnswer(noApprover, typing(false).approver).isThere?.(), false);
-  assert.equal(firstAnswer(noApprover, ready).isThere?.(), true);
+  assert.equal(firstAnswer(noApprover, typing(false).approver).isAvailable?.(), false);
+  assert.equal(firstAnswer(noApprover, ready).isAvailable?.(), true);
 });

@@ -14,7 +14,7 @@ const trade: Chain = {
 };
 
 /** What is asked, what ran, and somebody who answers when the story says so. */
-function desk(isThere: boolean) {
+function desk(isAvailable: boolean) {
   const clock = simulatedClock();
   const ran: string[] = [];
   const asked: string[] = [];
@@ -33,7 +33,13 @@ function desk(isThere: boolean) {
     names: async () => ['look', 'buy'],
     close: async () => {},
   };
-  const chains = createChains({ abilities: [abilities], clock, log: 'silent', env: {}, ...(isThere && { approver }) });
+  const chains = createChains({
+    abilities: [abilities],
+    clock,
+    log: 'silent',
+    env: {},
+    ...(isAvailable && { approver }),
+  });
   return { clock, chains, ran, asked, answer: (approved: boolean) => answer(approved) };
 }
 

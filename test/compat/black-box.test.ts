@@ -104,7 +104,7 @@ test('usage is priced as Sonnet 4 whatever the model, unless prices are handed i
   };
   assert.equal(spent({}), 330, 'the same blob twice counts once');
   const price = ({ model }: { model?: string }) => ({ costUsd: model === 'some-model' ? 0.02 : 0, basis: '' });
-  assert.equal(spent({ prices: { price, dearest: price } }), 2);
+  assert.equal(spent({ prices: { price, highestPrice: price } }), 2);
 });
 
 test('events without a task are counted as ignored', () => {

@@ -91,14 +91,14 @@ test('other models and unheard-of versions have no price here', () => {
 
 test('an unknown model is never taken to be cheaper than a known one', () => {
   const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
-  assert.deepEqual(prices.dearest(call), { costUsd: toUsd(90 * million), basis: 'claude-opus-4' });
+  assert.deepEqual(prices.highestPrice(call), { costUsd: toUsd(90 * million), basis: 'claude-opus-4' });
   for (const change of [{ inputTokens: 9 }, { outputTokens: 9 }, { inputTokens: 9, cacheReadTokens: 9 }]) {
-    assert.ok(prices.dearest(usage(change)).costUsd >= prices.price(usage(change))!.costUsd);
+    assert.ok(prices.highestPrice(usage(change)).costUsd >= prices.price(usage(change))!.costUsd);
   }
 });
 
 test('the dear model costs its list price, by every kind of token', () => {
-  const dear = (change: Partial<TokenUsage>) => builtinPrices.dearest(usage(change));
+  const dear = (change: Partial<TokenUsage>) => builtinPrices.highestPrice(usage(change));
   assert.deepEqual(dear({ inputTokens: million }), { costUsd: toUsd(15 * million), basis: 'claude-opus-4' });
   assert.equal(dear({ outputTokens: million }).costUsd, toUsd(75 * million));
   assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).costUsd, toUsd(1.5 * million));

@@ -67,7 +67,7 @@ function breaker(name: string): Loose {
     release: nothing,
     metrics: () => standIn('metrics', { ...metrics }),
     checkHealth: nothing,
-    on: () => nothing,
+    onChange: () => nothing,
     dispose: nothing,
   });
 }
@@ -205,7 +205,7 @@ export const presets = zeros(1);
 
 export const priceBook = (): Loose => ({
   price: () => ({ costUsd: 0, basis: '' }),
-  dearest: () => ({ costUsd: 0, basis: '' }),
+  highestPrice: () => ({ costUsd: 0, basis: '' }),
 });
 export const builtinPrices = priceBook();
 export const protocolPrompt = (): string => '';

@@ -40,7 +40,7 @@ test('a task that is tried again does not hold what the calls of the first one h
 test('a price that is no number counts as unknown, and the limit holds', () => {
   const prices = {
     price: () => ({ costUsd: Number.NaN, basis: 'broken' }),
-    dearest: () => ({ costUsd: 60, basis: 'dear' }),
+    highestPrice: () => ({ costUsd: 60, basis: 'dear' }),
   };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, prices });
   const task = gear.startTask();

@@ -134,17 +134,17 @@ test('the dearest rates are at least those of every model in the book', () => {
         const price = book.price(call(id, usage));
         if (price === undefined) continue;
         compared += 1;
-        assert.ok(book.dearest(call(id, usage)).costUsd >= price.costUsd, id);
+        assert.ok(book.highestPrice(call(id, usage)).costUsd >= price.costUsd, id);
       }
     }
   }
   assert.ok(compared > 300, `compared ${compared}`);
-  assert.notEqual(book.dearest(call('x')).basis, 'unknown');
+  assert.notEqual(book.highestPrice(call('x')).basis, 'unknown');
 });
 
 test('rates of your own may be the dearest', () => {
   const own = priceBook({ overrides: { gold: { inputUsdPerMillion: 1e6, outputUsdPerMillion: 1e6 } } });
-  assert.deepEqual(own.dearest(call('x')), { costUsd: toUsd(2_000_000_000), basis: 'gold' });
+  assert.deepEqual(own.highestPrice(call('x')), { costUsd: toUsd(2_000_000_000), basis: 'gold' });
 });
 
 test('a cached price equals the price of the first lookup', () => {

@@ -81,7 +81,7 @@ function createWorld(seed: number): World {
         costUsd: (inputTokens * 3 + outputTokens * 5) / 1_000_000,
         basis: 'world',
       }),
-      dearest: () => ({ costUsd: 0, basis: 'world' }),
+      highestPrice: () => ({ costUsd: 0, basis: 'world' }),
     },
     approver: {
       name: 'someone',

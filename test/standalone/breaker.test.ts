@@ -31,7 +31,7 @@ function started(options: BreakerOptions = {}, startMs = 0, saved?: SavedBreaker
   const all = { clock, name: 'search', ...options };
   const breaker = saved === undefined ? createBreaker(all) : restoreBreaker(saved, all);
   const changes: string[] = [];
-  breaker.on(({ type }) => changes.push(type));
+  breaker.onChange(({ type }) => changes.push(type));
   return {
     clock,
     breaker,
@@ -545,7 +545,7 @@ test('a concurrency refusal made while open does not outlast the open period', (
 test('listeners receive each new phase with generation and cause until they are removed', () => {
   const { breaker, clock, fail } = started({ successThreshold: 1 });
   const heard: BreakerChange[] = [];
-  const leave = breaker.on((change) => heard.push(change));
+  const leave = breaker.onChange((change) => heard.push(change));
   fail(5);
   clock.advance(60_000);
   breaker.execute(() => 1);
@@ -570,7 +570,7 @@ test('disposing removes the listeners, and the breaker still works', () => {
 test('a listener may ask and move the breaker that calls it', () => {
   const { breaker, fail } = started({ onRefusal: 'return' });
   const states: string[] = [];
-  breaker.on(({ type }) => {
+  breaker.onChange(({ type }) => {
     states.push(breaker.state);
     if (type === 'opened') breaker.reset();
   });
@@ -717,7 +717,7 @@ function shown(options: unknown): string {
 
 test('wrong functions and listeners are errors before anything is counted', () => {
   const { breaker } = started();
-  assert.throws(() => breaker.on(7 as never), { name: 'SwitchgearError', message: /listener.*7/ });
+  assert.throws(() => breaker.onChange(7 as never), { name: 'SwitchgearError', message: /listener.*7/ });
   assert.equal(breaker.stats.requests, 0);
 });
 

@@ -32,11 +32,11 @@ const savedAndTakenUp: Twist = {
 
 const listeners: Twist = {
   start({ breaker }) {
-    const leave = breaker.on(() => {
+    const leave = breaker.onChange(() => {
       leave();
-      breaker.on(() => saveBreaker(breaker));
+      breaker.onChange(() => saveBreaker(breaker));
     });
-    breaker.on(() => [breaker.state, breaker.stats]);
+    breaker.onChange(() => [breaker.state, breaker.stats]);
   },
 };
 
@@ -77,7 +77,7 @@ test('listeners that throw change nothing, and their errors are reported', () =>
     let reported = 0;
     process.on('uncaughtException', () => (reported += 1e9));
     process.on('warning', ({ message }) => (reported += /listener/.test(message) ? 1 : 1e9));
-    const throws = { start: ({ breaker }) => void breaker.on(() => { throw new Error('listener'); }) };
+    const throws = { start: ({ breaker }) => void breaker.onChange(() => { throw new Error('listener'); }) };
     const { parted = 'never' } = compare(${JSON.stringify(quick)}, 4, throws);
     setImmediate(() => console.log(JSON.stringify({ parted, reported })));
   `;

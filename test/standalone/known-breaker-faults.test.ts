@@ -221,8 +221,8 @@ test('situation 12: closed by hand while open, it stays closed: there is no time
 test('situation 13: the first listener leaves, and only the second is called', async () => {
   const { breaker, fail } = started();
   const heard: string[] = [];
-  const leave = breaker.on(() => heard.push('first'));
-  breaker.on(() => heard.push('second'));
+  const leave = breaker.onChange(() => heard.push('first'));
+  breaker.onChange(() => heard.push('second'));
   leave();
   await fail();
   assert.deepEqual(heard, ['second']);
@@ -402,8 +402,8 @@ test('situation 23: a listener that throws when it opens does not replace the er
     process.on('warning', ({ message }) => reported.push(message));
     const breaker = createBreaker({ failureThreshold: 1, successThreshold: 1 });
     const heard = [];
-    breaker.on(() => { throw new Error('listener'); });
-    breaker.on(({ type }) => heard.push(type));
+    breaker.onChange(() => { throw new Error('listener'); });
+    breaker.onChange(({ type }) => heard.push(type));
     const ends = [];
     const note = (how) => (end) => ends.push(how + ' ' + (end?.message ?? end));
     await breaker.execute(() => Promise.reject(new Error('real'))).then(note('value'), note('error'));

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cardsMax, journalEntriesMax } from '../../src/core/limits.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { simulatedClock, storeSuite } from '../../src/testing/index.ts';
 
 storeSuite('in memory', memoryStore);
+
+test('without a clock, the store in memory has the system clock', () => {
+  assert.equal(memoryStore().clock, systemClock);
+});
 
 test('the journal in memory keeps its last entries and their numbers', () => {
   const store = memoryStore(simulatedClock());

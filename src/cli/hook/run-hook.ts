@@ -101,7 +101,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       // A hook has no time to check the whole file.
       return await withStore(findStoreAddress(parsedArgs, terminal), work, {
         verify: false,
-        isBrief: terminal.isBrief === true,
+        skipCheckpoint: terminal.isShortLived === true,
       });
     } catch (error) {
       const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';

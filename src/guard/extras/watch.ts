@@ -4,7 +4,7 @@ import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { EventSource, Watch, WatchOptions } from '../call-options.ts';
+import type { Watch, WatchOptions, WatchSource } from '../call-options.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { type Checks, fn, name as isName, list, methods, options, whole } from '../runtime/option-checks.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
@@ -21,7 +21,7 @@ const checks: Checks = {
 export function watch(
   runtime: Runtime,
   name: string,
-  source: EventSource,
+  source: WatchSource,
   listener: (event: string, ...args: unknown[]) => void,
   watchOptions: WatchOptions = {},
 ): Watch {

@@ -23,7 +23,7 @@ export function priceUsage(
   // Ignore a price that is not a number: it would switch the limit off.
   if (price !== undefined && price.costUsd >= 0) return { micros: toMicros(price.costUsd), tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
-  const dearest = prices.dearest(usage);
+  const dearest = prices.highestPrice(usage);
   const model = boundedModelName(usage.model ?? 'an unnamed model');
   if (!told.has(model) && told.size < rememberedModelsMax) {
     told.add(model);

@@ -48,7 +48,7 @@ export function createPriceCache(initial: CachedRates = {}): PriceCache {
         const rates = find(usage);
         return rates ? computePrice(rates, usage) : undefined;
       },
-      dearest: (usage) => computePrice(cached[keyOf(dearest, usage)] ?? ['', 0, 0, 0, 0], usage),
+      highestPrice: (usage) => computePrice(cached[keyOf(dearest, usage)] ?? ['', 0, 0, 0, 0], usage),
     },
     has: (usage) => find(usage) !== undefined && (find(usage) !== null || keyOf(dearest, usage) in cached),
     load(book, usage) {
@@ -57,7 +57,7 @@ export function createPriceCache(initial: CachedRates = {}): PriceCache {
       if (rates === null)
         store(
           keyOf(dearest, usage),
-          computeRates((request) => book.dearest(request), usage),
+          computeRates((request) => book.highestPrice(request), usage),
         );
     },
     merge(stored) {

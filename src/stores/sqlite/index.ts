@@ -46,11 +46,12 @@ export interface SqliteOptions {
    */
   readonly verify?: boolean;
   /**
-   * Whether the process ends soon: a short log is then not copied into the file, which would wait for the disk.
+   * Whether `close` leaves a short write-ahead log in place instead of waiting for the disk, for a process that exits
+   * at once.
    *
    * @default false
    */
-  readonly isBrief?: boolean;
+  readonly skipCheckpoint?: boolean;
   /**
    * The clock of the store, for tests.
    * @default the machine's clock
@@ -119,7 +120,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       if (closed) return;
       closed = true;
       stopPoll();
-      closeParts(parts, options.isBrief ?? false);
+      closeParts(parts, options.skipCheckpoint ?? false);
     },
   };
 }
@@ -181,13 +182,13 @@ function cardCell(parts: StoreParts, id: string) {
   return openCell<Card | null>(parts, cardPrefix + id, () => null, { join: laterCard });
 }
 
-function closeParts({ connection, views, writer, checkpoints }: StoreParts, isBrief: boolean): void {
+function closeParts({ connection, views, writer, checkpoints }: StoreParts, skipCheckpoint: boolean): void {
   checkpoints.stop();
   writer.close();
   const isDue = checkpoints.isDue();
   // SQLite copies the log when the last process closes the file, which never happens while processes overlap.
   if (isDue) connection.attempt(() => connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
-  if (!isBrief || isDue) connection.close();
+  if (!skipCheckpoint || isDue) connection.close();
   views.clear();
 }
 

@@ -190,7 +190,7 @@ test('rates that are kept give the price that the book gives, and a model in no 
     assert.equal(keeper.has(usage), true);
     const again = createPriceCache(JSON.parse(JSON.stringify(keeper.rates)));
     assert.equal(again.prices.price(usage)?.costUsd, book.price(usage)?.costUsd, JSON.stringify(usage));
-    if (book.price(usage) === undefined) assert.deepEqual(again.prices.dearest(usage), book.dearest(usage));
+    if (book.price(usage) === undefined) assert.deepEqual(again.prices.highestPrice(usage), book.highestPrice(usage));
   }
 });
 

@@ -80,7 +80,7 @@ function explainNoAnswer({ clock }: ActiveRun, { settings }: Runtime, { expiresA
 /** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
 function canAsk({ approver, wait, store }: ActiveRun): boolean {
   if (!wait && store.shared !== undefined) return true;
-  return approver !== undefined && approver.isThere?.() !== false;
+  return approver !== undefined && approver.isAvailable?.() !== false;
 }
 
 function makeAskedEvent(active: ActiveRun, card: Card) {

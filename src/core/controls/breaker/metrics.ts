@@ -5,12 +5,16 @@ import { rateSums } from './breaker.ts';
 import { openForMs } from './phases.ts';
 import type { BreakerState } from './state.ts';
 
-/** The metrics of a breaker, and the names of those above their alert values. */
+/**
+ * The metrics of a breaker, and the names of those above their alert values. The names are those that CueDeck gives
+ * to its metrics.
+ */
 export interface BreakerMetrics {
+  /** Trips since the breaker was created or last reset. */
   readonly breaker_trip_count: number;
   /** Trips in the last hour. */
   readonly trips_per_hour: number;
-  /** Share of failed calls in the window; undefined below the minimum of calls. */
+  /** Share of failed calls in the window, from 0 to 1; undefined below the minimum of calls. */
   readonly failure_rate: number | undefined;
   /** Milliseconds in open since the breaker was last closed, the current period included. */
   readonly time_in_open_state: number;

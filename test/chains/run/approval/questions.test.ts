@@ -53,7 +53,7 @@ test('who is asked sees the arguments, cut where they are long; the card that is
 });
 
 test('nobody there aborts at once: no approver, one that is not there, one that breaks', async () => {
-  const gone = { name: 'gone', isThere: () => false, ask: () => Promise.reject(new Error('never asked')) };
+  const gone = { name: 'gone', isAvailable: () => false, ask: () => Promise.reject(new Error('never asked')) };
   const broken = { name: 'broken', ask: () => Promise.reject(new Error('no')) };
   for (const approver of [undefined, gone, broken]) {
     const { chains, abilities } = world(approver && { approver });
