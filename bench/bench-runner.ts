@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const child = join(here, 'child.ts');
+const child = join(here, 'measure-child.ts');
 const childMaxMs = 600_000;
 
 /** What one measurement found, by name. */
