@@ -1,7 +1,7 @@
 export interface Breaker<R = never> {
     readonly name: string;
     readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
-    readonly stats: Readonly<Pick<BreakerState, 'requests' | 'failures' | 'successes' | 'neutrals' | 'refused' | 'late' | 'inFlight' | 'trips' | 'generation' | 'run'>>;
+    readonly stats: StandaloneBreakerStats;
     execute<A extends unknown[], V>(fn: (...args: A) => V, ...args: A): V | R;
     executeWithSignal<V>(fn: (signal: AbortSignal) => V): V | R;
     admit(): BreakerPermit | BreakerRefusal;
@@ -41,6 +41,18 @@ export interface BreakerRefusal {
     readonly message: string;
 }
 
+export interface BreakerStats {
+    readonly consecutiveFailures: number;
+    readonly halfOpenSuccesses: number;
+    readonly totalFailures: number;
+    readonly totalSuccesses: number;
+    readonly totalNeutrals: number;
+    readonly totalRequests: number;
+    readonly rejectedRequests: number;
+    readonly lateResults: number;
+    readonly inFlight: number;
+}
+
 export declare class CircuitOpenError extends Error {
     readonly refusal: BreakerRefusal;
     readonly code: BreakerRefusal['code'];
@@ -73,6 +85,12 @@ export interface SavedBreaker extends SavedWindows {
     readonly openSinceMs: number;
     readonly openMs: number;
     readonly probeSuccesses: number;
+}
+
+export interface StandaloneBreakerStats extends BreakerStats {
+    readonly countedFailures: number;
+    readonly trips: number;
+    readonly generation: number;
 }
 
 export declare function createBreaker(options: BreakerOptions & {

@@ -8,6 +8,7 @@ import { resolveOptions } from './standalone/options.ts';
 
 export type { Outcome } from './core/action.ts';
 export type { SavedBreaker } from './core/controls/breaker/saved.ts';
+export type { BreakerStats } from './core/controls/breaker/stats.ts';
 export {
   type Breaker,
   type BreakerChange,
@@ -15,6 +16,7 @@ export {
   type BreakerPermit,
   type BreakerRefusal,
   CircuitOpenError,
+  type StandaloneBreakerStats,
 } from './standalone/api.ts';
 
 /**

@@ -7,6 +7,7 @@ export type { Card, CardAction } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { CellOwner, Control, ControlScope, Gauge } from './core/control.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';
+export type { BreakerStats } from './core/controls/breaker/stats.ts';
 export type { Code } from './core/controls/registry.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
@@ -17,7 +18,6 @@ export type {
   AnyFunction,
   BreakerHandle,
   BreakerSnapshot,
-  BreakerStats,
   Call,
   Cards,
   EntryOf,

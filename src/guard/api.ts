@@ -3,6 +3,7 @@
 import type { Card, CardAction } from '../core/card.ts';
 import type { Control, Gauge } from '../core/control.ts';
 import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
+import type { BreakerStats } from '../core/controls/breaker/stats.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Refusal, Refused } from '../core/refusal.ts';
 import type { Settings, TaskSettings } from '../core/settings.ts';
@@ -171,19 +172,6 @@ export interface BreakerHandle {
   metrics(): BreakerMetrics;
   /** Sets a check that runs while the breaker is open; a check that returns true half-opens the breaker. */
   checkHealth(check: () => boolean | Promise<boolean>): void;
-}
-
-/** Counts of one breaker, or of all breakers of a name. */
-export interface BreakerStats {
-  readonly consecutiveFailures: number;
-  readonly halfOpenSuccesses: number;
-  readonly totalFailures: number;
-  readonly totalSuccesses: number;
-  readonly totalNeutrals: number;
-  readonly totalRequests: number;
-  readonly rejectedRequests: number;
-  readonly lateResults: number;
-  readonly inFlight: number;
 }
 
 /** The counters of a task at one time. */

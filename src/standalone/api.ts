@@ -2,7 +2,7 @@
 
 import type { Outcome } from '../core/action.ts';
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
-import type { BreakerState } from '../core/controls/breaker/state.ts';
+import type { BreakerStats } from '../core/controls/breaker/stats.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -43,6 +43,16 @@ export interface BreakerChange {
   readonly cause: string;
 }
 
+/** Counts of a standalone breaker. */
+export interface StandaloneBreakerStats extends BreakerStats {
+  /** Failures that count towards the next trip. */
+  readonly countedFailures: number;
+  /** Trips since the breaker was created or last reset. */
+  readonly trips: number;
+  /** Grows with every change of phase. */
+  readonly generation: number;
+}
+
 /**
  * A standalone breaker. Its methods need their receiver: do not detach them. `R` is the type of a refused result:
  * `never`, or `BreakerRefusal` with `onRefusal: 'return'`.
@@ -52,21 +62,7 @@ export interface Breaker<R = never> {
   /** The current phase, in the clock's present time. */
   readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
   /** A copy of the counts. */
-  readonly stats: Readonly<
-    Pick<
-      BreakerState,
-      | 'requests'
-      | 'failures'
-      | 'successes'
-      | 'neutrals'
-      | 'refused'
-      | 'late'
-      | 'inFlight'
-      | 'trips'
-      | 'generation'
-      | 'run'
-    >
-  >;
+  readonly stats: StandaloneBreakerStats;
   /** Runs a function unless the circuit is open. The return value passes unchanged; a promise is the same object. */
   execute<A extends unknown[], V>(fn: (...args: A) => V, ...args: A): V | R;
   /** Like `execute`, for work that can be aborted: the signal aborts at the time limit. */

@@ -14,6 +14,7 @@ import {
 } from '../core/controls/breaker/breaker.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
+import { breakerStats } from '../core/controls/breaker/stats.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
 import { checkArgument, type ResolvedOptions } from './options.ts';
@@ -58,8 +59,8 @@ export class StandaloneBreaker implements Breaker, CallOwner {
   }
 
   get stats(): Breaker['stats'] {
-    const { requests, failures, successes, neutrals, refused, late, inFlight, trips, generation, run } = this.memory;
-    return { requests, failures, successes, neutrals, refused, late, inFlight, trips, generation, run };
+    const { run, trips, generation } = this.memory;
+    return { ...breakerStats(this.memory), countedFailures: run, trips, generation };
   }
 
   execute<A extends unknown[], R>(fn: (...args: A) => R, ...args: A): R {

@@ -442,8 +442,8 @@ test('results and errors of any kind pass through a breaker alone, and each call
     const permit = breaker.admit();
     if (!permit.refused) breaker.settle(permit, value as never);
     breaker.settle(permit as never);
-    const { requests, successes, failures, neutrals, inFlight } = breaker.stats;
-    assert.deepEqual([requests, successes + failures + neutrals, inFlight], [5, 5, 0], name);
+    const { totalRequests, totalSuccesses, totalFailures, totalNeutrals, inFlight } = breaker.stats;
+    assert.deepEqual([totalRequests, totalSuccesses + totalFailures + totalNeutrals, inFlight], [5, 5, 0], name);
   }
 });
 

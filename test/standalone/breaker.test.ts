@@ -64,7 +64,7 @@ test('a synchronous function stays synchronous: arguments go in, the value or th
       }),
     (thrown) => thrown === error,
   );
-  assert.deepEqual([breaker.stats.successes, breaker.stats.failures, breaker.stats.inFlight], [2, 1, 0]);
+  assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures, breaker.stats.inFlight], [2, 1, 0]);
 });
 
 test('a promise is handed back itself', async () => {
@@ -77,7 +77,7 @@ test('a promise is handed back itself', async () => {
   assert.equal(breaker.stats.inFlight, 1);
   assert.equal(await promise, 7);
   assert.equal(breaker.stats.inFlight, 0);
-  assert.equal(breaker.stats.successes, 1);
+  assert.equal(breaker.stats.totalSuccesses, 1);
 });
 
 test('a rejection is counted once and reaches the caller as it is', async () => {
@@ -87,7 +87,7 @@ test('a rejection is counted once and reaches the caller as it is', async () => 
     breaker.execute(() => Promise.reject(error)),
     (thrown) => thrown === error,
   );
-  assert.deepEqual([breaker.stats.failures, breaker.stats.run, breaker.stats.inFlight], [1, 1, 0]);
+  assert.deepEqual([breaker.stats.totalFailures, breaker.stats.countedFailures, breaker.stats.inFlight], [1, 1, 0]);
 });
 
 test('a foreign thenable is asked once, in every phase and with a timeout', async () => {
@@ -105,7 +105,7 @@ test('a foreign thenable is asked once, in every phase and with a timeout', asyn
     assert.equal(await result, 42);
     await result;
     assert.equal(asked, 1);
-    assert.equal(breaker.stats.successes, 1);
+    assert.equal(breaker.stats.totalSuccesses, 1);
   }
 });
 
@@ -166,7 +166,7 @@ test('ignored and cancelled errors do not count', () => {
       }),
     );
   }
-  assert.deepEqual([breaker.state, breaker.stats.neutrals, breaker.stats.failures], ['CLOSED', 3, 0]);
+  assert.deepEqual([breaker.state, breaker.stats.totalNeutrals, breaker.stats.totalFailures], ['CLOSED', 3, 0]);
 });
 
 test('five failures open; the function is not called, and a minute later one probe is', () => {
@@ -187,7 +187,10 @@ test('five failures open; the function is not called, and a minute later one pro
   call();
   assert.equal(breaker.state, 'CLOSED');
   assert.deepEqual(changes, ['opened', 'half-opened', 'closed']);
-  assert.deepEqual([called, breaker.stats.requests, breaker.stats.refused, breaker.stats.trips], [2, 9, 2, 1]);
+  assert.deepEqual(
+    [called, breaker.stats.totalRequests, breaker.stats.rejectedRequests, breaker.stats.trips],
+    [2, 9, 2, 1],
+  );
 });
 
 test('asynchronous probes close and reopen as synchronous ones do', async () => {
@@ -284,14 +287,14 @@ test('in two steps: admit now, settle later, and settling twice counts once', ()
   breaker.settle(permit, failed);
   breaker.settle(permit);
   assert.deepEqual(
-    [breaker.stats.failures, breaker.stats.successes, breaker.stats.inFlight, breaker.stats.late],
+    [breaker.stats.totalFailures, breaker.stats.totalSuccesses, breaker.stats.inFlight, breaker.stats.lateResults],
     [1, 0, 0, 0],
   );
   assert.equal(breaker.state, 'CLOSED');
   breaker.settle(permitOf(breaker.admit()));
-  assert.equal(breaker.stats.successes, 1);
+  assert.equal(breaker.stats.totalSuccesses, 1);
   breaker.settle(permitOf(breaker.admit()), cancelled);
-  assert.equal(breaker.stats.neutrals, 1);
+  assert.equal(breaker.stats.totalNeutrals, 1);
 });
 
 test('a permit from before the trip is late, a probe’s permit counts', () => {
@@ -302,7 +305,7 @@ test('a permit from before the trip is late, a probe’s permit counts', () => {
   const probe = permitOf(breaker.admit());
   assert.equal(probe.probe, true);
   breaker.settle(early);
-  assert.deepEqual([breaker.state, breaker.stats.late], ['HALF_OPEN', 1]);
+  assert.deepEqual([breaker.state, breaker.stats.lateResults], ['HALF_OPEN', 1]);
   breaker.settle(probe, { kind: 'success' });
   assert.equal(breaker.state, 'CLOSED');
 });
@@ -327,13 +330,13 @@ test('a time that is up is a failure; the slot is kept and the signal aborts', a
   assert.equal(seen?.aborted, true);
   await assert.rejects(call, { name: 'TimeoutError', message: "'search' took longer than 2 s" });
   assert.equal(seen?.reason.name, 'TimeoutError');
-  assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [1, 1]);
+  assert.deepEqual([breaker.stats.totalFailures, breaker.stats.inFlight], [1, 1]);
   const refused = breaker.execute((): unknown => 1) as BreakerRefusal;
   assert.equal(refused.code, 'concurrency_limit');
   assert.equal(refused.message, "'search' is at its limit of concurrent calls (1)");
   slow.resolve(1);
   await promisesSettled();
-  assert.deepEqual([breaker.stats.failures, breaker.stats.successes, breaker.stats.inFlight], [1, 0, 0]);
+  assert.deepEqual([breaker.stats.totalFailures, breaker.stats.totalSuccesses, breaker.stats.inFlight], [1, 0, 0]);
   assert.equal(
     breaker.execute(() => 1),
     1,
@@ -353,7 +356,7 @@ test('in time nothing is cut: value and error pass, and no timer is left that fi
   });
   clock.advance(10_000);
   assert.equal(seen?.aborted, false);
-  assert.deepEqual([breaker.stats.successes, breaker.stats.failures], [2, 1]);
+  assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures], [2, 1]);
   assert.equal(
     breaker.execute(() => 9),
     9,
@@ -365,7 +368,7 @@ test('a synchronous value past the time limit is a failure; on the system clock 
   const { breaker, clock } = started({ timeoutSecs: 2 });
   breaker.execute(() => clock.advance(2_000));
   breaker.execute(() => clock.advance(2_001));
-  assert.deepEqual([breaker.stats.successes, breaker.stats.failures], [1, 1]);
+  assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures], [1, 1]);
   const own = createBreaker({ timeoutSecs: 0.02 });
   const block = () => {
     for (const began = performance.now(); performance.now() - began < 25; );
@@ -373,7 +376,7 @@ test('a synchronous value past the time limit is a failure; on the system clock 
   own.execute(block);
   own.execute(block);
   own.execute(() => 1);
-  assert.deepEqual([own.stats.successes, own.stats.failures], [2, 1]);
+  assert.deepEqual([own.stats.totalSuccesses, own.stats.totalFailures], [2, 1]);
 });
 
 test('calls that may be given up do not get into each other’s way, whatever is used again', async () => {
@@ -390,7 +393,7 @@ test('calls that may be given up do not get into each other’s way, whatever is
     assert.equal(await first, 'slow');
     given?.advance(30);
     await lost;
-    assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [1, 1]);
+    assert.deepEqual([breaker.stats.totalFailures, breaker.stats.inFlight], [1, 1]);
     const next = breaker.execute(async () => {
       hung.reject(new Error('too late'));
       await promisesSettled();
@@ -401,7 +404,7 @@ test('calls that may be given up do not get into each other’s way, whatever is
       breaker.execute(async () => bad()),
       /down/,
     );
-    const { successes, failures, inFlight, late } = breaker.stats;
+    const { totalSuccesses: successes, totalFailures: failures, inFlight, lateResults: late } = breaker.stats;
     assert.deepEqual([successes, failures, inFlight, late], [3, 2, 0, 0]);
   }
 });
@@ -416,14 +419,14 @@ test('where only the same error counts, what varies in its text does not matter'
     );
   fail("no file 'a.txt' at /tmp/1");
   fail("no file 'b.txt' at /tmp/22");
-  assert.equal(breaker.stats.run, 2);
+  assert.equal(breaker.stats.countedFailures, 2);
   fail('no room');
-  assert.equal(breaker.stats.run, 1);
+  assert.deepEqual([breaker.stats.countedFailures, breaker.stats.consecutiveFailures], [1, 3]);
   for (const id of [71, 72]) fail(`row ${id} is locked`);
-  assert.equal(breaker.stats.run, 2);
+  assert.equal(breaker.stats.countedFailures, 2);
   fail("it's `late`");
   fail("it's `early`");
-  assert.deepEqual([breaker.stats.run, breaker.state], [2, 'CLOSED']);
+  assert.deepEqual([breaker.stats.countedFailures, breaker.state], [2, 'CLOSED']);
   fail('it\'s "soon"');
   assert.equal(breaker.state, 'OPEN');
 });
@@ -454,7 +457,7 @@ test('a trip by hand, until a time, and a reset', () => {
   assert.equal((breaker.admit() as BreakerRefusal).retryAtMs, 60_000, 'the refusal of before is not told again');
   breaker.reset();
   assert.equal(breaker.state, 'CLOSED');
-  assert.deepEqual([breaker.stats.requests, breaker.stats.trips, breaker.stats.refused], [0, 0, 0]);
+  assert.deepEqual([breaker.stats.totalRequests, breaker.stats.trips, breaker.stats.rejectedRequests], [0, 0, 0]);
   assert.deepEqual(changes, ['opened', 'opened', 'closed']);
   clock.advance(100_000);
   assert.equal(breaker.state, 'CLOSED');
@@ -582,7 +585,7 @@ test('a listener may ask and move the breaker that calls it', () => {
 test('a function that fails inside a function of the same breaker is counted once each', () => {
   const { breaker } = started({ failureThreshold: 3 });
   assert.throws(() => breaker.execute(() => breaker.execute(bad)), /down/);
-  assert.deepEqual([breaker.stats.failures, breaker.stats.inFlight], [2, 0]);
+  assert.deepEqual([breaker.stats.totalFailures, breaker.stats.inFlight], [2, 0]);
 });
 
 test('a call during which the breaker trips is late, whichever way it ends', () => {
@@ -591,13 +594,16 @@ test('a call during which the breaker trips is late, whichever way it ends', () 
     assert.throws(() => breaker.execute(bad));
     return 'fine';
   });
-  assert.deepEqual([breaker.state, breaker.stats.late, breaker.stats.successes], ['OPEN', 1, 0]);
+  assert.deepEqual([breaker.state, breaker.stats.lateResults, breaker.stats.totalSuccesses], ['OPEN', 1, 0]);
 });
 
 test('observing refuses nothing, switched off it counts nothing', () => {
   const watched = started({ mode: 'observe', failureThreshold: 1 });
   watched.fail(3);
-  assert.deepEqual([watched.breaker.state, watched.breaker.stats.late, watched.breaker.stats.refused], ['OPEN', 2, 0]);
+  assert.deepEqual(
+    [watched.breaker.state, watched.breaker.stats.lateResults, watched.breaker.stats.rejectedRequests],
+    ['OPEN', 2, 0],
+  );
   watched.breaker.hold();
   assert.equal(
     watched.breaker.execute(() => 1),
@@ -605,7 +611,7 @@ test('observing refuses nothing, switched off it counts nothing', () => {
   );
   const off = started({ mode: 'off', failureThreshold: 1 });
   off.fail(3);
-  assert.deepEqual([off.breaker.state, off.breaker.stats.failures, off.breaker.stats.inFlight], ['CLOSED', 0, 0]);
+  assert.deepEqual([off.breaker.state, off.breaker.stats.totalFailures, off.breaker.stats.inFlight], ['CLOSED', 0, 0]);
 });
 
 test('slow calls open the circuit for the next caller, by the clock that was handed in', () => {
@@ -718,7 +724,7 @@ function shown(options: unknown): string {
 test('wrong functions and listeners are errors before anything is counted', () => {
   const { breaker } = started();
   assert.throws(() => breaker.onChange(7 as never), { name: 'SwitchgearError', message: /listener.*7/ });
-  assert.equal(breaker.stats.requests, 0);
+  assert.equal(breaker.stats.totalRequests, 0);
 });
 
 test('every setting is accepted as an option', () => {

@@ -75,7 +75,7 @@ export function compare(
       const name = names[rest % names.length]!;
       const [here, there] = [plain, other].map((stage) => {
         const answer = steps[name]!(stage);
-        const { run, trips } = stage.breaker.stats;
+        const { countedFailures: run, trips } = stage.breaker.stats;
         return `${name} ${answer} ${stage.breaker.state} ${run} ${trips}`;
       });
       seen.add(plain.breaker.state);

@@ -64,7 +64,7 @@ test('situation 1: a success begun while closed arrives while half-open, and clo
   breaker.probeNow();
   await second.succeed();
   assert.equal(breaker.state, 'HALF_OPEN');
-  assert.deepEqual([breaker.stats.late, breaker.stats.successes], [2, 0]);
+  assert.deepEqual([breaker.stats.lateResults, breaker.stats.totalSuccesses], [2, 0]);
 });
 
 test('situation 2: a failure begun while closed arrives while a probe is out, and the probe decides', async () => {
@@ -87,7 +87,7 @@ test('situation 3: a success begun two generations ago lands between failures 2 
   await breaker.execute(good);
   await fail(2);
   await late.succeed();
-  assert.equal(breaker.stats.run, 2);
+  assert.equal(breaker.stats.countedFailures, 2);
   await fail();
   assert.equal(breaker.state, 'OPEN');
 });
@@ -269,7 +269,7 @@ test('situation 15: an action that returns undefined has succeeded', async () =>
     undefined,
   );
   assert.equal(await breaker.execute(async () => undefined), undefined);
-  assert.deepEqual([breaker.stats.successes, breaker.stats.failures], [2, 0]);
+  assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures], [2, 0]);
 });
 
 test('situation 16: opened just now, saved and taken up, it waits as long as if it had stayed', async () => {
@@ -351,7 +351,7 @@ test('situation 20: with room for one, five calls whose time is up leave one act
     await ended;
   }
   assert.equal(running, 1);
-  assert.deepEqual([breaker.stats.inFlight, breaker.stats.failures, breaker.stats.refused], [1, 1, 4]);
+  assert.deepEqual([breaker.stats.inFlight, breaker.stats.totalFailures, breaker.stats.rejectedRequests], [1, 1, 4]);
   end.resolve();
   await promisesSettled();
   assert.equal(breaker.stats.inFlight, 0);
@@ -411,7 +411,7 @@ test('situation 23: a listener that throws when it opens does not replace the er
     await breaker.execute(async () => 'fine').then(note('value'), note('error'));
     try { breaker.execute(() => { throw new Error('sync'); }); } catch (error) { note('thrown')(error); }
     await new Promise(setImmediate);
-    console.log(JSON.stringify({ ends, heard, reported, failures: breaker.stats.failures, state: breaker.state }));
+    console.log(JSON.stringify({ ends, heard, reported, failures: breaker.stats.totalFailures, state: breaker.state }));
   `;
   const flags = ['--no-warnings', '--input-type=module', '-e', script];
   const said = execFileSync(process.execPath, flags, { encoding: 'utf8' });
@@ -433,7 +433,7 @@ test('situation 24: a call that its caller aborts does not count for the callee'
   );
   controller.abort();
   await assert.rejects(call, { name: 'AbortError' });
-  assert.deepEqual([breaker.state, breaker.stats.failures, breaker.stats.neutrals], ['CLOSED', 0, 1]);
+  assert.deepEqual([breaker.state, breaker.stats.totalFailures, breaker.stats.totalNeutrals], ['CLOSED', 0, 1]);
   const { gear } = geared();
   const tool = gear.guard('tool', async (given: AbortSignal) => given.throwIfAborted(), {
     breaker: { failureThreshold: 1 },

@@ -8,12 +8,13 @@ import type { Control } from '../../core/control.ts';
 import { refusalAt } from '../../core/controls/breaker/breaker.ts';
 import { breaker } from '../../core/controls/breaker/control.ts';
 import { type BreakerState, initialBreaker } from '../../core/controls/breaker/state.ts';
+import { type BreakerStats, breakerStats } from '../../core/controls/breaker/stats.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { breakersMax, sharedSettingsMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { SharedBreaker } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
-import type { BreakerSnapshot, BreakerStats } from '../api.ts';
+import type { BreakerSnapshot } from '../api.ts';
 import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
@@ -160,27 +161,17 @@ export function stateName({ cell, settings }: BreakerEntry, atMs: number): 'CLOS
 
 /** The sums of the counts of some breakers. */
 export function statsOf(entries: readonly BreakerEntry[]): BreakerStats {
-  const sum = (
-    count:
-      | 'streak'
-      | 'probeSuccesses'
-      | 'failures'
-      | 'successes'
-      | 'neutrals'
-      | 'requests'
-      | 'refused'
-      | 'late'
-      | 'inFlight',
-  ) => entries.reduce((total, { cell }) => total + cell.state[count], 0);
+  const all = entries.map(({ cell }) => breakerStats(cell.state));
+  const sum = (count: keyof BreakerStats) => all.reduce((total, stats) => total + stats[count], 0);
   return {
-    consecutiveFailures: sum('streak'),
-    halfOpenSuccesses: sum('probeSuccesses'),
-    totalFailures: sum('failures'),
-    totalSuccesses: sum('successes'),
-    totalNeutrals: sum('neutrals'),
-    totalRequests: sum('requests'),
-    rejectedRequests: sum('refused'),
-    lateResults: sum('late'),
+    consecutiveFailures: sum('consecutiveFailures'),
+    halfOpenSuccesses: sum('halfOpenSuccesses'),
+    totalFailures: sum('totalFailures'),
+    totalSuccesses: sum('totalSuccesses'),
+    totalNeutrals: sum('totalNeutrals'),
+    totalRequests: sum('totalRequests'),
+    rejectedRequests: sum('rejectedRequests'),
+    lateResults: sum('lateResults'),
     inFlight: sum('inFlight'),
   };
 }
