@@ -39,6 +39,7 @@ export interface SessionWatchOptions {
 export interface SessionWatch {
   /** The new events. Never throws; missing files have no events. */
   poll(): readonly AgentEvent[];
+  /** Releases open files and databases. */
   close(): void;
 }
 

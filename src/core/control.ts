@@ -29,8 +29,11 @@ export interface Gauge {
 export interface Control<S = unknown> {
   readonly name: string;
   readonly scope: ControlScope;
+  /** Returns the state of a new cell. */
   initial(atMs: number): S;
+  /** Returns the verdict on a proposed action. */
   judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
+  /** Returns the state after an event: the same object, changed, or a new one. */
   apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
   /** Returns what is due without an action: an overrun, a latched count. Called after events and by the sweep. */
   check?(state: S, atMs: number): Verdict;

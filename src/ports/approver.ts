@@ -21,5 +21,6 @@ export interface Approver {
   readonly name: string;
   /** Whether a person can be reached now; an approver without this method always can. */
   isAvailable?(): boolean;
+  /** Resolves with the answer of a person. The signal aborts when no answer is needed any more. */
   ask(card: Card, signal: AbortSignal): Promise<Answer>;
 }

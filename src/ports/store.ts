@@ -41,9 +41,13 @@ export interface Store {
   append(body: EntryBody, place: EntryPlace, atMs: number): Entry;
   /** Returns the entries from a sequence number on, oldest first. */
   tail(fromSeq: number): readonly Entry[];
+  /** Writes a card. A shared store keeps the later of two states of one card. */
   putCard(card: Card): void;
+  /** Returns a card; undefined if the id is unknown. */
   card(id: string): Card | undefined;
+  /** Returns every card, open or answered. */
   cards(): readonly Card[];
+  /** Ends timers and connections. The state of a shared store stays. */
   close(): void;
   /** Present if other processes can read and change the same state. */
   readonly shared?: SharedStore;
@@ -62,6 +66,7 @@ export type CellUpdate<S> = { readonly state: S; readonly entries?: readonly Pen
 /** A change of one cell. The update may write into its argument, and may run more than once. */
 export interface Change<S = unknown> {
   readonly cell: Cell<S>;
+  /** Returns the result of the change for the stored state. */
   update(state: S): CellUpdate<S>;
 }
 

@@ -89,7 +89,9 @@ export interface Chains {
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
   /** Goes on with a run whose process is gone, that waits for an answer, or that was throttled. */
   resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
+  /** The runs in the store. */
   list(): Promise<readonly RunSummary[]>;
+  /** The state of a run. Throws `unknown_run` if the id is unknown. */
   show(id: string): Promise<RunState>;
   /** The outputs of a run, by step. */
   outputs(id: string): Promise<Readonly<Record<string, unknown>>>;

@@ -72,6 +72,7 @@ export interface WatchPolicyOptions {
 export interface PolicyWatch {
   /** The last valid policy. */
   readonly policy: CheckedPolicy;
+  /** Stops watching the file. */
   stop(): void;
 }
 
