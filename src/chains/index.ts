@@ -1,4 +1,4 @@
-/** The door `switchgear/chains`: chain files, their rules and parameters, and their runs. */
+/** The entry point `switchgear/chains`: chain files, their rules and parameters, and their runs. */
 
 export type { Ability, AbilityCall, AbilitySource } from './abilities/ability.ts';
 export { AbilityError, type AbilityFacts } from './abilities/ability.ts';

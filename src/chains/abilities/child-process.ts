@@ -1,19 +1,19 @@
-/** Processes that abilities start: each leads a group of its own, and none of a group outlives us or its time. */
+/** Child processes of abilities: each leads a process group, which ends with this process or at its time limit. */
 
 import type { ChildProcess } from 'node:child_process';
 import { reasonLengthMax, stderrKeptBytes } from '../../core/limits.ts';
 
-/** Variables that every process gets; whatever else it needs, somebody has to give it. */
+/** Environment variables that every child process gets; a chain must set any other variable. */
 const inheritedNames = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a process: the harmless part of ours, and what it is given. */
+/** The environment of a child process: the harmless variables of this process, and the given ones. */
 export function cleanEnvironment(env: Environment, extra: Environment): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const name of inheritedNames) {
     const value = env[name];
-    // Shells keep functions in variables that begin like this.
+    // Shells export a function as a variable whose value starts like this.
     if (value !== undefined && !value.startsWith('()')) clean[name] = value;
   }
   for (const [name, value] of Object.entries(extra)) if (value !== undefined) clean[name] = value;
@@ -22,9 +22,9 @@ export function cleanEnvironment(env: Environment, extra: Environment): Record<s
 
 const children = new Set<ChildProcess>();
 
-/** Ends the group of a process when we end, whatever for; to be called as soon as it was started. */
+/** Kills the group of a child process when this process exits for any reason; call it right after the start. */
 export function endOnExit(child: ChildProcess): void {
-  if (child.pid === undefined) return; // It could not be started.
+  if (child.pid === undefined) return; // The process could not be started.
   if (children.size === 0) process.on('exit', killAll);
   children.add(child);
   child.once('exit', () => {
@@ -39,13 +39,13 @@ function killAll(): void {
   for (const child of children) signalGroup(child, 'SIGKILL');
 }
 
-/** Signals a process that was started `detached`, and all that it started in its turn. */
+/** Signals a process that was started `detached`, and its process group. */
 export function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
-  if (pid === undefined) return; // It never started.
+  if (pid === undefined) return; // The process never started.
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody of the group is left.
+    // No process of the group is left.
   }
 }
 
@@ -54,17 +54,17 @@ function describeEnding({ exitCode, signalCode }: ChildProcess): string {
   return signalCode !== null ? `ended by ${signalCode}` : `exit code ${exitCode}`;
 }
 
-/** How a line begins in which a program that crashed says what happened. */
+/** The start of a line in which a crashed program reports its error. */
 const errorLine = /^(Uncaught )?[\w.]*(Error|Exception)\b/;
 
-/** How a process ended, with the last error it wrote to its stderr, else the last line; `onStderr` gets every line. */
+/** Describes the exit of a process with its last error on stderr, else its last line; `onStderr` gets every line. */
 export function trackEnding(child: ChildProcess, onStderr?: (line: string) => void): () => string {
   let line = '';
   let last = '';
   const finishLine = () => {
     const text = line.trim();
     if (text !== '') onStderr?.(text);
-    // Traces and the like follow what went wrong.
+    // Stack traces follow the line with the error.
     if (text !== '' && (errorLine.test(text) || !errorLine.test(last))) last = text;
     line = '';
   };

@@ -2,13 +2,13 @@
 
 import { type AbilityCall, type AbilitySource, toPlainOutput } from './ability.ts';
 
-/** Does what a step asks for; what it throws is the step's failure, what it gives back must be plain JSON. */
+/** Performs a step. A thrown error is the step's failure; the returned value must be plain JSON. */
 export type AbilityFunction = (
   args: AbilityCall['args'],
   call: Pick<AbilityCall, 'signal' | 'attemptKey'>,
 ) => unknown | Promise<unknown>;
 
-/** Abilities by name: `functionAbilities({ 'mail.send': send })` is what a step calls `mail.send`. */
+/** Abilities by name: `functionAbilities({ 'mail.send': send })` provides the ability `mail.send`. */
 export function functionAbilities(table: Readonly<Record<string, AbilityFunction>>): AbilitySource {
   const functionsByName = new Map(Object.entries(table));
   return {

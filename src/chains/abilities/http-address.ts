@@ -1,4 +1,4 @@
-/** Which addresses a request may go to: what the policy lists, else the public internet and this machine. */
+/** Decides to which addresses a request may go: the hosts of the policy, else the public internet and this machine. */
 
 import { BlockList, isIP } from 'node:net';
 import { SwitchgearError } from '../../core/error.ts';
@@ -6,7 +6,7 @@ import { isMatch } from '../../core/glob.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { AbilityError } from './ability.ts';
 
-/** Ranges that are nobody's on the internet: private, local, reserved, or other addresses in disguise. */
+/** Ranges that are not public: private, local and reserved addresses, and IPv6 forms of IPv4 addresses. */
 const nonPublicRanges = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
@@ -30,21 +30,21 @@ function addressFamily(address: string): 'ipv4' | 'ipv6' {
   return address.includes(':') ? 'ipv6' : 'ipv4';
 }
 
-/** What may be reached under a URL. */
+/** The addresses that a request to a URL may use. */
 export interface AllowedTarget {
-  /** Whether an address that its name led to may be used. */
+  /** Whether an address that the host name resolved to may be used. */
   mayReach(address: string): boolean;
   readonly isLoopback: boolean;
 }
 
-/** A host, or several by `*`, that requests may go to. */
+/** A host to which requests may go, or several hosts with `*`. */
 export interface HostPattern {
   readonly scheme: string;
   readonly host: string;
   readonly port: string | undefined;
 }
 
-/** Hosts as a policy lists them. One that cannot be read would silently let nobody in: it refuses the policy. */
+/** Parses the hosts of a policy. Throws on an invalid host, which would otherwise silently match nothing. */
 export function parseHostPatterns(texts: readonly string[]): readonly HostPattern[] {
   return texts.map((text, at) => {
     const [, scheme = 'https', host, port] =
@@ -57,7 +57,7 @@ export function parseHostPatterns(texts: readonly string[]): readonly HostPatter
   });
 }
 
-/** Whether a request may be made, or why not. A redirect leads to this machine only from this machine. */
+/** Throws if a request may not be sent. A redirect may lead to this machine only from this machine. */
 export function checkUrl(url: URL, hosts: readonly HostPattern[], mayBeLocal: boolean): AllowedTarget {
   const { protocol, hostname: host } = url;
   if (protocol !== 'https:' && protocol !== 'http:') throw deniedError(`${protocol}// is neither https:// nor http://`);
@@ -84,7 +84,7 @@ function isLoopbackAddress(address: string): boolean {
   return loopbackRanges.check(address, addressFamily(address));
 }
 
-/** Says that a name leads into a private network; a name with `*` is not enough to be let in there. */
+/** The error for a name that resolves to a private address; a pattern with `*` does not allow private addresses. */
 export function privateAddressError(host: string, address: string): AbilityError {
   const way = host === address ? '' : ` leads to ${address}, which`;
   return deniedError(`${host}${way} is a private address: list ${host} in abilities.http_hosts to reach it`);

@@ -1,4 +1,4 @@
-/** One HTTP request and its answer: bound in size, and connected to no other address than one that was looked at. */
+/** Sends one HTTP request and reads a bounded answer; connects only to an address that was checked. */
 
 import type { lookup as systemLookup } from 'node:dns';
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly body: string | undefined;
 }
 
-/** How names become addresses. */
+/** Resolves a host name to addresses. */
 export type DnsLookup = typeof systemLookup;
 
 export interface HttpResponse {
@@ -24,7 +24,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** Sends a request and reads its answer, which a redirect may be; who follows it looks at the new address, too. */
+/** Sends a request and reads its answer. An answer may be a redirect; the caller checks the new address. */
 export async function sendRequest(
   request: HttpRequest,
   { mayReach }: AllowedTarget,
@@ -34,7 +34,7 @@ export async function sendRequest(
   const { method, url, headers, body } = request;
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // An agent of its own: no connection stays open, and each is looked up here.
+    // A new agent per request: no connection stays open, and every connection uses the checked lookup.
     const options = { method, headers, signal, agent: false, lookup: createCheckedLookup(lookup, mayReach) } as const;
     const clientRequest: ClientRequest = send(url, options);
     clientRequest.once('response', resolve).once('error', reject);
@@ -44,14 +44,14 @@ export async function sendRequest(
   let bytes = 0;
   for await (const chunk of response) {
     bytes += (chunk as Buffer).length;
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (bytes > abilityOutputBytesMax) throw outputTooLarge(url.host, undefined);
     chunks.push(chunk as Buffer);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
 }
 
-/** Looks a name up once, and hands on only what may be reached: a second look could give another answer. */
+/** Resolves a name once and returns only allowed addresses: a second lookup could return another address. */
 function createCheckedLookup(lookup: DnsLookup, mayReach: AllowedTarget['mayReach']): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {

@@ -1,4 +1,4 @@
-/** `http.get` and `http.post`: requests to where the policy lets them go. */
+/** `http.get` and `http.post`: requests to hosts that the policy allows. */
 
 import { lookup as systemLookup } from 'node:dns';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
@@ -21,7 +21,7 @@ import { type DnsLookup, type HttpRequest, type HttpResponse, sendRequest } from
 /** Options of `httpAbilities`. */
 export interface HttpOptions {
   /**
-   * How names become addresses.
+   * Resolves host names to addresses.
    * @default dns.lookup
    */
   readonly lookup?: DnsLookup;
@@ -30,7 +30,7 @@ export interface HttpOptions {
 type Send = (request: HttpRequest, allowed: AllowedTarget) => Promise<HttpResponse>;
 type HttpSettings = Pick<AbilitySettings, 'http' | 'httpHosts'>;
 
-/** The abilities `http.get` and `http.post`, which are there only where `abilities.http` of the policy is true. */
+/** The abilities `http.get` and `http.post`; they exist only if `abilities.http` of the policy is true. */
 export function httpAbilities(
   { http: isOn, httpHosts }: HttpSettings,
   { lookup = systemLookup }: HttpOptions = {},
@@ -47,7 +47,7 @@ export function httpAbilities(
   return createSwitchedSource('http', isOn, [ability('http.get', 'GET'), ability('http.post', 'POST')]);
 }
 
-/** The request that the arguments say. */
+/** Reads the request from the arguments. */
 function buildRequest({ name, args, attemptKey }: AbilityCall, method: HttpRequest['method']): HttpRequest {
   checkArgumentNames(name, args, ['url', 'headers', 'query', ...(method === 'POST' ? ['body', 'json'] : [])]);
   if (typeof args.url !== 'string' || !URL.canParse(args.url))
@@ -64,7 +64,7 @@ function buildRequest({ name, args, attemptKey }: AbilityCall, method: HttpReque
   return { method, url, headers, body: args.json === undefined ? text : JSON.stringify(args.json) };
 }
 
-/** Headers that say where a request goes or where it ends are made from the rest of it: others could lead it astray. */
+/** Headers that decide where a request goes or ends; they are computed, and arguments may not set them. */
 const reservedHeaders = ['connection', 'content-length', 'host', 'transfer-encoding', 'upgrade'];
 
 function checkHeader(ability: string, key: string, value: string): string {
@@ -79,7 +79,7 @@ function checkHeader(ability: string, key: string, value: string): string {
   return lower;
 }
 
-/** Makes the request, and those that redirects ask for; each address is looked at anew. */
+/** Sends the request and follows redirects; checks each address anew. */
 async function followRedirects(
   first: HttpRequest,
   hosts: readonly HostPattern[],
@@ -141,7 +141,7 @@ function parseResponse({ status, headers, body, url }: HttpResponse & { url: URL
   }
 }
 
-/** Seconds, or a date, which is compared with the answer's own: clocks may differ. */
+/** Reads seconds or a date. A date is compared with the date of the answer, because clocks may differ. */
 function parseRetryAfter(headers: HttpResponse['headers']): number | undefined {
   const header = String(headers['retry-after'] ?? '');
   if (/^\d{1,6}$/.test(header)) return Number(header) * 1000;

@@ -1,4 +1,4 @@
-/** `shell.execute`: a program, or a line for /bin/sh, run with a clean environment and ended with all it started. */
+/** `shell.execute`: runs a program, or a line of /bin/sh, with a clean environment; kills all its child processes. */
 
 import { spawn } from 'node:child_process';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
@@ -34,7 +34,7 @@ export interface ShellOptions {
   readonly env?: Environment;
 }
 
-/** The ability `shell.execute`, which is there only where `abilities.shell` of the policy is true. */
+/** The ability `shell.execute`; it exists only if `abilities.shell` of the policy is true. */
 export function shellAbilities(
   { shell: isOn }: Pick<AbilitySettings, 'shell'>,
   options: ShellOptions = {},
@@ -50,7 +50,7 @@ interface Command {
   readonly env: Environment;
 }
 
-/** `command` with a list of `args` is a program; alone it is a line for the shell, which gets values through `env`. */
+/** `command` with `args` is a program; without `args` it is a line for the shell, which gets values through `env`. */
 function readCommand(input: AbilityCall['args']): Command {
   checkArgumentNames(name, input, ['command', 'args', 'env']);
   const { command, args } = input;
@@ -76,7 +76,7 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
   const describeEnding = trackEnding(child);
   const stop = () => {
     signalGroup(child, 'SIGKILL');
-    // Who left the group may hold these for ever.
+    // A process that left the group may keep these streams open for ever.
     child.stdout.destroy();
     child.stderr.destroy();
   };

@@ -1,4 +1,4 @@
-/** The text of a chain file as a tree of values that know their positions: YAML, or JSON where the name ends so. */
+/** Parses the text of a chain file into values with positions: JSON if the name ends in `.json`, else YAML. */
 
 import { chainBytesMax, chainDepthMax, chainTextMax, chainValuesMax } from '../../core/limits.ts';
 import type { FindPosition } from '../../document/parsed-document.ts';
@@ -8,13 +8,13 @@ import { makeProblem, type Problem } from './problem.ts';
 const start = { line: 1, column: 1 };
 const limits = { valuesMax: chainValuesMax, depthMax: chainDepthMax, textMax: chainTextMax };
 
-/** The tree of a chain file; undefined with at least one problem. */
+/** The tree of a chain file; undefined if there is at least one problem. */
 export interface ChainDocument {
   readonly tree: SourceNode | undefined;
   readonly positionOf: FindPosition;
 }
 
-/** Reads the text of a chain file. Never throws. */
+/** Parses the text of a chain file. Never throws. */
 export function readChainDocument(text: string, file: string, problems: Problem[]): ChainDocument {
   const sizeProblem = checkSize(text);
   if (sizeProblem !== undefined) {

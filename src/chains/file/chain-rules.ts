@@ -1,7 +1,7 @@
 /**
- * The rules of a chain. They are written with `{{…}}` in them and filled from the parameters when a run starts.
- * A parameter fills a piece of a condition (a key, a number, a window, a name, a text), never the line: it cannot bring
- * another condition or action, or a second rule.
+ * The rules of a chain. A rule may contain `{{…}}`, which is filled from the parameters when a run starts.
+ * A parameter fills one piece of a condition (a key, a number, a window, a name, a text), never the whole line: a
+ * parameter cannot add a condition, an action or a second rule.
  */
 
 import { type Condition, parseCondition, printCondition } from '../../core/controls/rules/condition.ts';
@@ -13,13 +13,13 @@ import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from './chain.ts';
 import { collectNames, fillTemplates, parseTemplate } from './template.ts';
 
-/** A condition in its pieces, each of which may hold `{{…}}`. */
+/** A condition split into its pieces, each of which may contain `{{…}}`. */
 export interface ConditionTemplate {
   readonly kind: Condition['kind'];
   readonly parts: readonly string[];
 }
 
-/** The pieces of a condition, or undefined where it is none. */
+/** Splits a condition into its pieces; undefined if the text is not a condition. */
 export function parseConditionTemplate(text: string): ConditionTemplate | undefined {
   const line = text.trim();
   if (line.startsWith('ability:')) return { kind: 'ability', parts: [line.slice(8).trim()] };
@@ -34,7 +34,7 @@ export function parseConditionTemplate(text: string): ConditionTemplate | undefi
   return { kind: 'frequency', parts: window === undefined ? [count] : [count, window] };
 }
 
-/** The rules of a run, for this chain alone. Throws `invalid_params` where one can no longer be read. */
+/** The rules of a run with filled parameters. Throws `invalid_params` if a filled rule is not a valid rule. */
 export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): readonly RuleText[] {
   return chain.rules.map((rule, index) => {
     const filled = fillRule({ ...rule, target: `chain:${chain.id}` }, params);
@@ -44,7 +44,7 @@ export function chainRules(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValu
   });
 }
 
-/** Why a rule cannot be used whatever the parameters are; undefined when it can. */
+/** Returns why a rule is invalid for any parameters; undefined if the rule is valid. */
 export function checkRuleText({ target, condition, action, reason }: RuleText): string | undefined {
   const bad = [condition, reason ?? ''].map(parseTemplate).find(({ error }) => error !== undefined);
   if (bad !== undefined) return bad.error;
@@ -80,7 +80,7 @@ function fillCondition(text: string, params: ParamValues): string {
   if (template === undefined || parts === undefined) throw paramsError(`${describeValue(text)} is no condition`);
   const filled = joinCondition(template.kind, parts);
   const reparsed = parseConditionTemplate(filled);
-  // What was filled in must fall apart into the same pieces, else it brought more than a piece.
+  // The filled condition must split into the same pieces, else a parameter added more than one piece.
   if (reparsed?.kind !== template.kind || reparsed.parts.join('|') !== parts.join('|'))
     throw paramsError(`${describeValue(filled)} is another condition than ${describeValue(text)}`);
   const { condition, error } = parseCondition(filled) as { condition: Condition; error?: string };
@@ -105,7 +105,7 @@ function joinCondition(kind: ConditionTemplate['kind'], [first = '', second]: re
   }
 }
 
-/** A condition with something that fits in place of each name. */
+/** The condition with a valid sample value in place of each name. */
 function makeSample(condition: string): string {
   const template = parseConditionTemplate(condition);
   if (template === undefined) return condition;

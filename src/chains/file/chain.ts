@@ -1,4 +1,4 @@
-/** A chain: a plan of steps with its parameters and rules, as it stands in a file once it was read. */
+/** A chain as read from its file: a plan of steps with its parameters and rules. */
 
 import type { BreakerSettings, RuleSettings, RuleText } from '../../core/settings.ts';
 
@@ -33,28 +33,28 @@ export type StepOp =
   | 'is_empty'
   | 'is_not_empty';
 
-/** When a step runs; a step whose condition does not hold is skipped. */
+/** The condition of a step; if the condition does not hold, the step is skipped. */
 export interface StepCondition {
-  /** An output key, a path into one (`order.amount`), or a parameter. */
+  /** An output key, a path into an output (`order.amount`), or a parameter. */
   readonly refKey: string;
   readonly op: StepOp;
-  /** May hold `{{…}}`; absent for the ops that compare with nothing. */
+  /** The value to compare with; may contain `{{…}}`. Absent for operators without a value. */
   readonly value?: unknown;
 }
 
 /** One step of a chain. */
 export interface ChainStep {
   readonly id: string;
-  /** `server.tool` of an MCP server, a function's name, `http.get`, `http.post` or `shell.execute`. */
+  /** `server.tool` of an MCP server, the name of a function, `http.get`, `http.post` or `shell.execute`. */
   readonly ability: string;
-  /** Values may hold `{{…}}`. */
+  /** Values may contain `{{…}}`. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** The name its result has for later steps, conditions and rules. */
+  /** The name of the result for later steps, conditions and rules. */
   readonly outputKey?: string;
   readonly condition?: StepCondition;
   readonly timeoutSecs?: number;
   readonly circuitBreaker?: Partial<BreakerSettings>;
-  /** May run again when nobody knows whether it ran. */
+  /** Whether the step may run again if it is unknown whether it ran. */
   readonly idempotent: boolean;
 }
 
@@ -64,12 +64,12 @@ export interface Chain {
   readonly name?: string;
   readonly description?: string;
   readonly params: readonly Param[];
-  /** As written: `{{…}}` in conditions and reasons is filled when a run starts. */
+  /** The rules as written: `{{…}}` in conditions and reasons is filled when a run starts. */
   readonly rules: readonly RuleText[];
-  /** How its own rules look; what is not said here says the policy. */
+  /** Settings of the chain's own rules; the policy's settings apply where these set nothing. */
   readonly ruleSettings: Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>;
   readonly steps: readonly ChainStep[];
 }
 
-/** A value that a run was given, by parameter. */
+/** The values of a run's parameters, by name. */
 export type ParamValues = Readonly<Record<string, string | number | boolean>>;

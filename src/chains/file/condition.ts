@@ -6,7 +6,7 @@ import { describeValue } from '../../core/plain-copy.ts';
 import type { StepCondition, StepOp } from './chain.ts';
 import { fillTemplates, resolveName, type TemplateScope } from './template.ts';
 
-/** Every way to write a comparison, with the one it means. */
+/** Every spelling of a comparison, with its operator. */
 export const operators: Readonly<Record<string, StepOp>> = {
   equals: 'equals',
   not_equals: 'not_equals',
@@ -40,12 +40,12 @@ export const operators: Readonly<Record<string, StepOp>> = {
 
 const unaryOps: ReadonlySet<StepOp> = new Set(['exists', 'not_exists', 'is_empty', 'is_not_empty']);
 
-/** Whether an op looks at one side only, and so has no value. */
+/** Whether an operator has no value to compare with, such as `exists`. */
 export function isUnary(op: StepOp): boolean {
   return unaryOps.has(op);
 }
 
-/** Whether a step may run. Throws `unfilled_template` where the value it compares with cannot be filled. */
+/** Whether a step may run. Throws `unfilled_template` if the value to compare with cannot be filled. */
 export function evaluateCondition(condition: StepCondition, scope: TemplateScope): boolean {
   const reference = resolveName(condition.refKey, scope);
   if (reference.kind === 'unreadable') return false;
@@ -64,7 +64,7 @@ export function evaluateCondition(condition: StepCondition, scope: TemplateScope
   return isPresent && compareValues(condition.op, left, fillTemplates(condition.value, scope));
 }
 
-/** A condition that does not hold, in a sentence. */
+/** Describes a condition that does not hold, in one sentence. */
 export function explainSkip(condition: StepCondition, scope: TemplateScope): string {
   const { refKey, op, value } = condition;
   const reference = resolveName(refKey, scope);
@@ -104,7 +104,7 @@ function compareValues(op: Comparison, left: unknown, right: unknown): boolean {
   }
 }
 
-/** Two values that both read as numbers are compared as such: outputs are often text. */
+/** Compares two values as numbers if both can be read as numbers: outputs are often text. */
 function isSame(left: unknown, right: unknown): boolean {
   const a = parseNumber(left);
   const b = parseNumber(right);
@@ -123,13 +123,13 @@ function compareTexts(left: unknown, right: unknown, fits: (text: string, operan
   return text !== undefined && operand !== undefined && fits(text, operand);
 }
 
-/** A list has its items, anything else the parts of its text. */
+/** Whether a list has the item, or any other value has the part in its text. */
 function includesValue(left: unknown, right: unknown): boolean {
   if (Array.isArray(left)) return left.some((item) => isSame(item, right));
   return compareTexts(left, right, (text, part) => text.includes(part));
 }
 
-/** A list, or a text with commas, as a parameter holds it. */
+/** The items of a list, or of a text with commas, as a parameter holds it. */
 function listChoices(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : [value];

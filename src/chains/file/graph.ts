@@ -1,4 +1,4 @@
-/** A chain as a Mermaid flowchart: steps in their order, conditions as forks, rules beside what they look at. */
+/** Prints a chain as a Mermaid flowchart: steps in order, conditions as forks, rules beside their steps. */
 
 import { stringifyValue } from '../../core/controls/rules/read-key.ts';
 import { isMatch } from '../../core/glob.ts';
@@ -9,7 +9,7 @@ import { isUnary } from './condition.ts';
 
 const labelLengthMax = 120;
 
-/** The text of the diagram. Names of nodes are ours; whatever comes from the file stands in quoted labels. */
+/** The text of the diagram. Node names are generated; every text from the file is in a quoted label. */
 export function renderGraph(chain: Chain): string {
   const lines = ['flowchart TD', `  start([${formatLabel(chain.name ?? chain.id)}])`];
   const entries = chain.steps.map(({ condition }, index) =>
@@ -61,7 +61,7 @@ function formatCondition({ refKey, op, value }: StepCondition): string {
   return isUnary(op) ? `${refKey} ${op}` : `${refKey} ${op} ${stringifyValue(value) ?? ''}`;
 }
 
-/** Quoted lines; signs that Mermaid could take for its own are written as their numbers. */
+/** Quotes lines; characters with a meaning in Mermaid are written as character codes. */
 function formatLabel(...lines: readonly string[]): string {
   const safe = lines.map((line) => {
     return shorten(line, labelLengthMax).replace(

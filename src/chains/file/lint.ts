@@ -12,7 +12,7 @@ import { collectNames } from './template.ts';
 
 const actionVerbs: Readonly<Record<string, string>> = { abort: 'abort', confirm: 'ask', throttle: 'throttle' };
 
-/** Warnings about the rules and steps of a chain; `settings` hold where the chain itself says nothing. */
+/** Returns warnings about the rules and steps of a chain; `settings` apply where the chain sets nothing. */
 export function lintChain(
   chain: Chain,
   positionOf: (path: Path) => SourcePosition,
@@ -21,7 +21,7 @@ export function lintChain(
   return [...lintRules(chain, positionOf, settings), ...lintShell(chain, positionOf)];
 }
 
-/** A value that is filled into a command line can bring commands of its own. */
+/** Warns if a value is filled into a command line: the value can add commands. */
 function lintShell({ steps }: Chain, positionOf: (path: Path) => SourcePosition): readonly Problem[] {
   return steps.flatMap(({ ability, args: { command, args } }, index) => {
     if (ability !== 'shell.execute') return [];
@@ -106,7 +106,7 @@ function lintAbility(chain: Chain, pattern: string): string | undefined {
   return `can never fire: no step calls ${pattern}`;
 }
 
-/** The step whose output has the key, itself or as a path into it; -1 where none has. */
+/** The index of the step that outputs the key, or whose output the key is a path into; -1 if there is none. */
 function findProducer(chain: Chain, key: string): number {
   return chain.steps.findIndex(({ outputKey }) => {
     return outputKey !== undefined && (key === outputKey || key.startsWith(`${outputKey}.`));

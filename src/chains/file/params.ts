@@ -8,7 +8,7 @@ import { describeValue } from '../../core/plain-copy.ts';
 import type { Chain, ParamType, ParamValues } from './chain.ts';
 import { findUndeclaredNames } from './template-names.ts';
 
-/** The parameters of a run. Throws `invalid_params` with everything that is wrong. */
+/** Reads the parameters of a run. Throws `invalid_params` with a list of every problem. */
 export function readParams(chain: Chain, input: Readonly<Record<string, unknown>> = {}): ParamValues {
   const problems: string[] = [];
   const values: [string, string | number | boolean][] = [];
@@ -40,7 +40,7 @@ export function readParams(chain: Chain, input: Readonly<Record<string, unknown>
   return Object.fromEntries(values);
 }
 
-/** A value of the type, from the value itself or its text; undefined where it is none. */
+/** Converts a value, or its text, to the type; undefined if that is impossible. */
 export function parseParam(type: ParamType, value: unknown): string | number | boolean | undefined {
   switch (type) {
     case 'text': {

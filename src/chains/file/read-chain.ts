@@ -1,4 +1,4 @@
-/** The chain file: from a text to a chain, or to everything that is wrong with it. Strict: nothing is ignored. */
+/** Reads a chain file: returns a chain, or every problem of the file. Unknown keys are problems. */
 
 import { sections } from '../../core/controls/sections.ts';
 import { valueProblem } from '../../core/declare/check-value.ts';
@@ -24,7 +24,7 @@ export interface ChainReading {
   readonly warnings: readonly Problem[];
 }
 
-/** How rules look where the chain says nothing: the policy's settings. */
+/** The policy's rule settings, which apply where the chain sets nothing. */
 export type LookupSettings = Partial<Pick<RuleSettings, 'onMissing' | 'lookup'>>;
 
 const chainKeys: readonly string[] = [
@@ -38,7 +38,7 @@ const chainKeys: readonly string[] = [
   'steps',
 ];
 
-/** Reads the text of a chain file: YAML, or JSON where the name ends so. Never throws. */
+/** Reads the text of a chain file: JSON if the name ends in `.json`, else YAML. Never throws. */
 export function readChain(text: string, file = 'chain.yaml', settings: LookupSettings = {}): ChainReading {
   const problems: Problem[] = [];
   const { tree, positionOf: findPosition } = readChainDocument(text, file, problems);
@@ -53,18 +53,18 @@ export function readChain(text: string, file = 'chain.yaml', settings: LookupSet
   return { chain, problems, warnings: sortProblems([...names.warnings, ...lintChain(chain, positionOf, settings)]) };
 }
 
-/** Reads a chain file. Throws `invalid_chain` with every problem, one a line. Messages call the file `name`. */
+/** Reads a chain file. Throws `invalid_chain` with one problem per line; messages call the file `name`. */
 export function loadChain(path: string, name: string = path): Chain {
   const { chain, problems } = readChain(readChainText(path, name), name);
   if (chain === undefined) throw chainError(name, problems);
   return chain;
 }
 
-/** The text of a file that may be a chain. */
+/** Reads the text of a chain file from disk. */
 export function readChainText(path: string, name: string = path): string {
   const start = { line: 1, column: 1 };
   try {
-    // A file that is somewhat too long is read, to say where it is long.
+    // Reads up to 16 times the limit, so that the message can say where the file exceeds it.
     return readUtf8(path, chainBytesMax, 16 * chainBytesMax);
   } catch (error) {
     throw chainError(name, [makeProblem(start, [], `the file cannot be read: ${(error as Error).message}`)]);
@@ -89,7 +89,7 @@ function readChainTable(problems: Problem[], table: TableReader): Chain {
   };
 }
 
-/** A setting of the policy's section on rules, under its own name. */
+/** Reads `on_missing` or `lookup`, checked as in the section `rule_settings` of the policy. */
 function readSetting(table: TableReader, name: 'on_missing' | 'lookup'): unknown {
   const found = table.find(name);
   const setting = sections.rule_settings?.[name];

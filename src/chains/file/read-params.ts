@@ -1,4 +1,4 @@
-/** `params` of a chain file. */
+/** Reads `params` of a chain file. */
 
 import { chainParamsMax } from '../../core/limits.ts';
 import type { Param, ParamType } from './chain.ts';
@@ -13,7 +13,7 @@ export const paramTypes: Readonly<Record<ParamType, ParamType>> = {
   boolean: 'boolean',
 };
 
-/** The parameters, one for each item of the list. */
+/** Reads the parameters, one for each item of the list. */
 export function readParamList(problems: Problem[], chain: TableReader): readonly Param[] {
   const names = new Set<string>();
   return (chain.list('params', chainParamsMax) ?? []).map((item) => {

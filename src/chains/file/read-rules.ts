@@ -9,7 +9,7 @@ import { describeNode, type LocatedNode, readTable, type TableReader } from './t
 
 const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
 
-/** The rules, one for each item of the list: what cannot be read keeps its place, and is a problem. */
+/** Reads the rules, one for each item of the list; an invalid item is a problem and keeps its place in the list. */
 export function readRules(problems: Problem[], chain: TableReader, target: string): readonly RuleText[] {
   const items = chain.list('circuit_breakers', chainRulesMax) ?? [];
   return items.map((item) => readRule(problems, item, target) ?? { target, condition: '', action: '' });
@@ -46,7 +46,7 @@ function readRuleTable(problems: Problem[], item: LocatedNode, target: string): 
   return { target, condition, action, ...(reason !== undefined && { reason }) };
 }
 
-/** Takes a line apart as it stands, so that what is filled in later cannot move a border. */
+/** Splits a line before its parameters are filled, so that a filled `|` cannot start another piece. */
 function parseRuleLine(text: string, target: string): RuleText {
   const line = text.trim().replace(/^B:\s*/, '');
   const parts = line.split('|');

@@ -1,4 +1,4 @@
-/** `steps` of a chain file. */
+/** Reads `steps` of a chain file. */
 
 import { SwitchgearError } from '../../core/error.ts';
 import { chainNameMax, chainStepsMax, secsMax } from '../../core/limits.ts';
@@ -27,7 +27,7 @@ const conditionKeys: readonly string[] = ['ref_key', 'op', 'value'];
 export const abilityPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.:/@-]*$';
 const abilityRegExp = new RegExp(abilityPattern, 'u');
 
-/** The steps, one for each item of the list. Names that stand twice are problems. */
+/** Reads the steps, one for each item of the list. A duplicate name is a problem. */
 export function readSteps(problems: Problem[], chain: TableReader, params: ReadonlySet<string>): readonly ChainStep[] {
   const items = chain.list('steps', chainStepsMax);
   if (items?.length === 0) chain.addProblem('steps', 'must have at least one step, got an empty list');
@@ -83,7 +83,7 @@ function readArgs(problems: Problem[], step: TableReader): Readonly<Record<strin
   return toPlainData(args.node) as Readonly<Record<string, unknown>>;
 }
 
-/** Every text must be a template that can be filled; keys are none. */
+/** Checks that every text is a valid template; keys are not templates. */
 function checkTemplates(problems: Problem[], { node, path, position }: LocatedNode): void {
   if (node.kind === 'list') for (const item of listItems(node, path)) checkTemplates(problems, item);
   if (node.kind === 'table') {
@@ -125,7 +125,7 @@ function readTimeout(step: TableReader): number | undefined {
   );
 }
 
-/** The settings of the policy's section of that name, as its own checker sees them. */
+/** Reads `circuit_breaker` of a step, checked as in the policy. */
 function readBreaker(problems: Problem[], step: TableReader): Partial<BreakerSettings> | undefined {
   const found = step.find('circuit_breaker');
   if (found === undefined || found.node.kind === 'invalid') return undefined;

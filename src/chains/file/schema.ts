@@ -1,4 +1,4 @@
-/** The JSON Schema of a chain file, for editors. What spans several places only the reader checks. */
+/** The JSON Schema of a chain file, for editors. Only the reader checks relations between several places. */
 
 import {
   chainNameMax,
@@ -22,7 +22,7 @@ const keySchema: JsonSchema = { type: 'string', maxLength: chainNameMax, pattern
 const textSchema: JsonSchema = { type: 'string', maxLength: chainTextMax, pattern: notBlank };
 const ruleTextSchema: JsonSchema = { type: 'string', maxLength: ruleLengthMax, pattern: notBlank };
 
-/** Draft 2020-12. */
+/** The schema, in JSON Schema draft 2020-12. */
 export function chainSchema(): JsonSchema {
   const { circuit_breaker, rule_settings } = policySchema().properties as Record<string, JsonSchema>;
   const { on_missing, lookup } = rule_settings!.properties as Record<string, JsonSchema>;

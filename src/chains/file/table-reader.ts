@@ -1,4 +1,4 @@
-/** Reading one table of a chain file: known keys only, each of its kind; what is wrong is collected, not thrown. */
+/** Reads one table of a chain file: checks keys and types, and collects problems instead of throwing. */
 
 import { formatChoices } from '../../core/declare/check-value.ts';
 import { chainNameMax, chainTextMax } from '../../core/limits.ts';
@@ -9,7 +9,7 @@ import type { SourcePosition } from '../../document/parsed-document.ts';
 import type { ListNode, SourceNode, TableEntry, TableNode } from '../../document/plain-tree.ts';
 import { makeProblem, type Problem } from './problem.ts';
 
-/** A value with the way to it. */
+/** A value with the path to it. */
 export interface LocatedNode {
   readonly node: SourceNode;
   readonly path: Path;
@@ -17,30 +17,30 @@ export interface LocatedNode {
   readonly position: SourcePosition;
 }
 
-/** One table under reading. */
+/** Reads the keys of one table. */
 export interface TableReader {
   readonly source: LocatedNode;
-  /** The value under a key, if it is there. */
+  /** The value of a key, if present. */
   find(name: string): LocatedNode | undefined;
-  /** A text under a key; undefined where there is none, or a problem was told. */
+  /** The text of a key; undefined if the key is absent or its value is a problem. */
   text(name: string, max?: number): string | undefined;
-  /** A text that may be used as a name; with `isKey` one without dots, which lead into a value. */
+  /** A text that is a valid name; with `isKey` a name without dots, since a dot is a path into a value. */
   name(name: string, isKey?: boolean): string | undefined;
   boolean(name: string): boolean | undefined;
   list(name: string, max: number): readonly LocatedNode[] | undefined;
   table(name: string, knownKeys: readonly string[]): TableReader | undefined;
-  /** One of some words. */
+  /** One of the given words. */
   choice<T extends string>(name: string, choices: Readonly<Record<string, T>>): T | undefined;
   addProblem(name: string | undefined, what: string): undefined;
 }
 
-/** What chains, steps, parameters and outputs may be called; a dot would lead into a parameter or an output. */
+/** Valid names of chains and steps, and of parameters and outputs: in a key, a dot would be a path into its value. */
 export const namePattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$';
 export const keyPattern = '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_-]*$';
 const nameRegExp = new RegExp(namePattern, 'u');
 const keyRegExp = new RegExp(keyPattern, 'u');
 
-/** Opens a table. Keys that are not known, and keys that must be there and are not, are problems. */
+/** Opens a table. Unknown keys and missing required keys are problems. */
 export function readTable(
   problems: Problem[],
   source: LocatedNode,
@@ -132,12 +132,12 @@ function tableReader(problems: Problem[], source: LocatedNode, entries: Readonly
   };
 }
 
-/** The items of a list, each with its way. */
+/** The items of a list, each with its path. */
 export function listItems(list: ListNode, path: Path): readonly LocatedNode[] {
   return list.items.map((node, index) => ({ node, path: [...path, index], position: node }));
 }
 
-/** The keys of a table, each with its way. */
+/** The keys of a table, each with its path. */
 export function listFields(table: TableNode, path: Path): readonly (LocatedNode & { readonly name: string })[] {
   return [...table.entries].map(([name, entry]) => {
     return { name, node: entry.value, path: [...path, name], position: entry };

@@ -1,4 +1,4 @@
-/** Which names a chain uses, where, and whether each of them can mean something there. */
+/** Lists the names that a chain uses, and checks that each name can have a value at its place. */
 
 import { chainProblemsMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
@@ -13,19 +13,19 @@ import { collectNames } from './template.ts';
 interface NameUse {
   readonly name: string;
   readonly path: Path;
-  /** The step, counted from 0; rules belong to none. */
+  /** The index of the step, from 0; undefined for a rule. */
   readonly step: number | undefined;
-  /** Whether it must mean something when it is looked at; a condition may also ask whether it does. */
+  /** Whether the name must have a value; a condition may also test whether it has one. */
   readonly isNeeded: boolean;
 }
 
-/** A name that nobody declares. */
+/** A name that is neither a parameter nor an output. */
 export interface UndeclaredName {
   readonly name: string;
   readonly isNeeded: boolean;
 }
 
-/** Names that are neither declared as parameters nor output by a step, each once: a run must be given them. */
+/** Names that are neither parameters nor outputs, without duplicates: the caller of a run must pass their values. */
 export function findUndeclaredNames(chain: Chain): readonly UndeclaredName[] {
   const declared = new Set([...chain.params.map(({ name }) => name), ...chain.steps.map((step) => step.outputKey)]);
   const names = new Map<string, boolean>();
@@ -35,7 +35,7 @@ export function findUndeclaredNames(chain: Chain): readonly UndeclaredName[] {
   return [...names].map(([name, isNeeded]) => ({ name, isNeeded }));
 }
 
-/** Names that cannot mean anything where they stand are problems; those that a run must be given are warnings. */
+/** Reports a name without a possible value as a problem, and a name that the caller must pass as a warning. */
 export function checkNames(
   chain: Chain,
   positionOf: (path: Path) => SourcePosition,

@@ -1,6 +1,6 @@
 /**
  * `{{name}}` in the texts of a chain. A name is an output, a parameter, or a path into an output (`{{order.amount}}`).
- * Nothing is evaluated, only own properties are seen, and what is filled in is never looked at again.
+ * Nothing is evaluated, only own properties are read, and a filled value is never read as a template again.
  */
 
 import { type LookupResult, readKey, stringifyValue } from '../../core/controls/rules/read-key.ts';
@@ -16,17 +16,17 @@ export interface TemplateScope {
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-/** Text as it is, or a name to be filled in. */
+/** Literal text, or a name to fill. */
 export type TemplatePiece = string | { readonly name: string };
 
-/** A text in its pieces, or in words why it is no template. */
+/** The pieces of a text, or the reason why the text is not a template. */
 export type ParsedTemplate =
   | { readonly pieces: readonly TemplatePiece[]; readonly error?: undefined }
   | { readonly error: string };
 
 const nameRegExp = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*$/u;
 
-/** Takes a text apart, in one pass. */
+/** Splits a text into its pieces, in one pass. */
 export function parseTemplate(text: string): ParsedTemplate {
   const pieces: TemplatePiece[] = [];
   let from = 0;
@@ -46,7 +46,7 @@ export function parseTemplate(text: string): ParsedTemplate {
   return { pieces };
 }
 
-/** Every name that the texts of a value use. */
+/** Every name in the texts of a value. */
 export function collectNames(value: unknown): readonly string[] {
   if (typeof value === 'string') {
     const { pieces = [] } = parseTemplate(value) as { pieces?: readonly TemplatePiece[] };
@@ -63,8 +63,8 @@ export function resolveName(name: string, { outputs, params }: TemplateScope): L
 }
 
 /**
- * The value with every name filled in. `{{name}}` alone keeps the type of what it stands for, inside text it is text.
- * Throws `unfilled_template` where a name means nothing, or the whole would be too large.
+ * The value with every name filled. `{{name}}` alone keeps the type of the value; within a text it becomes text.
+ * Throws `unfilled_template` if a name has no value or the result is too large.
  */
 export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   const sizes = new Map<string, number>();

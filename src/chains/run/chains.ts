@@ -1,4 +1,4 @@
-/** Chains that run: started, gone on with, looked at, cancelled and settled, on one store. */
+/** Starts, resumes, lists, cancels and resolves runs of chains on one store. */
 
 import { randomBytes } from 'node:crypto';
 import { parseNyaya } from '../../core/controls/rules/nyaya.ts';
@@ -37,7 +37,7 @@ export interface ChainsOptions extends SwitchgearOptions {
   /** Sources of abilities; the first source that has a name provides it. */
   readonly abilities: readonly AbilitySource[];
   /**
-   * Told what happens in runs, as it happens.
+   * Receives the events of runs as they happen.
    * @default none
    */
   readonly onRun?: RunListener;
@@ -46,12 +46,12 @@ export interface ChainsOptions extends SwitchgearOptions {
 /** Options of one run. */
 export interface RunOptions {
   /**
-   * A name of your own for the run; one that was used before is refused.
+   * The id of the run; an id that exists already is refused.
    * @default a new id
    */
   readonly id?: string;
   /**
-   * A text of a model with a `<nyaya>` block: its rules may only tighten.
+   * The text of a model with a `<nyaya>` block; its rules can only tighten the policy.
    * @default none
    */
   readonly modelText?: string;
@@ -61,12 +61,12 @@ export interface RunOptions {
    */
   readonly origin?: string;
   /**
-   * Cancels the run.
+   * Cancels the run when aborted.
    * @default none
    */
   readonly signal?: AbortSignal;
   /**
-   * False leaves a run that asks a person as `waiting`, to be resumed when the answer is there.
+   * False leaves a run that asks a person in the status `waiting`; resume the run after the answer.
    * @default true
    */
   readonly wait?: boolean;
@@ -85,9 +85,9 @@ export interface ResolveOptions {
 
 /** Starts, resumes, lists and cancels runs of chains. */
 export interface Chains {
-  /** Runs a chain to its end, or to where it has to stop: the state says how far it came. */
+  /** Runs a chain to its end, or until it has to stop; the returned state says where. */
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
-  /** Goes on with a run whose process is gone, that waits for an answer, or that was throttled. */
+  /** Resumes a run whose process is gone, that waits for an answer, or that was throttled. */
   resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
   /** The runs in the store. */
   list(): Promise<readonly RunSummary[]>;
@@ -95,11 +95,11 @@ export interface Chains {
   show(id: string): Promise<RunState>;
   /** The outputs of a run, by step. */
   outputs(id: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Stops a run, wherever it runs. */
+  /** Stops a run in any process. */
   cancel(id: string, by: string): Promise<RunState>;
-  /** Settles a step in doubt: it was done, or is to be done again. The run can be resumed then. */
+  /** Resolves a step in doubt as done, or as not done so that it runs again. Then the run can be resumed. */
   resolve(id: string, how: 'done' | 'redo', options: ResolveOptions): Promise<RunState>;
-  /** Ends what abilities have started. The store stays open. */
+  /** Ends the processes and connections of abilities. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export interface Chains {
  */
 export function createChains(options: ChainsOptions): Chains {
   const { abilities: sources, onRun, ...gearOptions } = options;
-  const clock = options.store?.clock ?? options.clock ?? systemClock; // The store owns the time: others read it there.
+  const clock = options.store?.clock ?? options.clock ?? systemClock; // Processes that share a store share its clock.
   const store = options.store ?? memoryStore(clock);
   checkOptions(gearOptions, clock);
   const runner: Runner = { options: gearOptions, store, clock, emit: wrapListener(onRun) };
@@ -135,7 +135,7 @@ export function createChains(options: ChainsOptions): Chains {
   };
 }
 
-/** What the functions of one `Chains` share. */
+/** The parts that the functions of one `Chains` share. */
 interface ChainsContext {
   readonly runner: Runner;
   readonly sources: readonly AbilitySource[];
@@ -151,7 +151,7 @@ async function startRun(
   const { store, clock } = runner;
   const params = readParams(chain, input);
   const modelRules = options.modelText === undefined ? [] : readModelRules(options.modelText, chain);
-  // Rules that cannot be filled refuse the run before anything is started.
+  // Rules that cannot be filled refuse the run before any server starts.
   buildChainRules(chain, params, modelRules);
   const found = await resolveAbilities(sources, chain, () => true);
   const id = options.id ?? makeRunId(clock.wallMs());
@@ -202,7 +202,7 @@ async function resumeRun(
   return continueRun(runner, owned, { ...options, wait: options.wait ?? true, abilities: found });
 }
 
-/** Records what a person says about the step in doubt. */
+/** Records a person's resolution of the step in doubt. */
 async function resolveStep(
   { store, clock }: Runner,
   id: string,
@@ -245,12 +245,12 @@ async function cancelRun({ store, clock }: Runner, id: string, by: string): Prom
   const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
   const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
   const run = unwrapRun(await updateRun(store, current, transition, { entries }), id);
-  // Nobody is to answer what nobody asks any more.
+  // The run no longer needs an answer to its open question.
   if (current.card !== undefined) await expireCard(store, current.card);
   return run;
 }
 
-/** A policy or an option that cannot be is said at once, and not by a run that has begun. */
+/** Throws on an invalid policy or option at once, before any run starts. */
 function checkOptions(options: SwitchgearOptions, clock: Clock): void {
   createSwitchgear({ ...options, clock, store: memoryStore(clock), log: 'silent' }).dispose();
 }
@@ -261,12 +261,12 @@ function wrapListener(onRun: RunListener | undefined): RunListener {
     try {
       onRun?.(event);
     } catch {
-      // The event is past; the run continues.
+      // Ignore the error of the listener; the run continues.
     }
   };
 }
 
-/** The lines of a model's rules. One that cannot be read would be a hole: it refuses the run. */
+/** The rule lines of a model's text. Throws on an invalid line: to skip a rule would weaken the run's limits. */
 function readModelRules(text: string, chain: Chain): readonly string[] {
   const { rules, errors } = parseNyaya(text, `chain:${chain.id}`);
   if (errors.length > 0)
@@ -274,7 +274,7 @@ function readModelRules(text: string, chain: Chain): readonly string[] {
   return rules.map(printRule);
 }
 
-/** Newer ones sort later, and two of one moment differ. */
+/** Creates a run id: ids sort by time, and two ids of the same millisecond differ. */
 function makeRunId(wallMs: number): string {
   return `${wallMs.toString(36)}-${randomBytes(3).toString('hex')}`;
 }

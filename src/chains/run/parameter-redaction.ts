@@ -1,6 +1,6 @@
 /**
- * What parameters brought into rules, taken out of what is kept. A rule is known by what it says, so a text that was
- * filled in would stand in every card and entry about it; there `{{name}}` stands for it, as in the file.
+ * Removes the texts of parameters from stored entries and cards. The id of a rule contains its filled condition, so
+ * every card and entry about the rule would contain the parameter; the stored form has `{{name}}` instead, as the file.
  */
 
 import { printCondition } from '../../core/controls/rules/condition.ts';
@@ -11,10 +11,10 @@ import type { RuleText } from '../../core/settings.ts';
 import type { Chain, ParamValues } from '../file/chain.ts';
 import { chainRules } from '../file/chain-rules.ts';
 
-/** Takes texts of parameters out of an entry or a card. */
+/** Replaces texts in an entry or a card. */
 export type Redactor = <T>(value: T) => T;
 
-/** What is said of a rule as it was filled, and as it is written. */
+/** A text of the filled rule, and the same text of the rule as written. */
 type Replacement = readonly [from: string, to: string];
 
 interface Replacements {
@@ -22,16 +22,16 @@ interface Replacements {
   readonly phrases: readonly Replacement[];
 }
 
-/** Where entries and cards name rules, and where they speak in their words. */
+/** Fields of entries and cards with the ids of rules, and fields with sentences. */
 const ruleFields = new Set(['line', 'rule', 'rules']);
 const textFields = new Set(['evidence', 'message', 'reason', 'seen']);
 
-/** Replaces the parameters of a run in stored texts by their names. Numbers stay: a person wants to see a limit. */
+/** Replaces the parameters of a run in stored texts by their names. Numbers stay, so that a person sees the limits. */
 export function createParamRedactor(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
   return createRedactor(collectReplacements(chain, params));
 }
 
-/** Puts the parameters back, for a person who may see the run and so its parameters. */
+/** Puts the parameters back for a person who may see the run. */
 export function createParamRestorer(chain: Pick<Chain, 'id' | 'rules'>, params: ParamValues): Redactor {
   const { ids, phrases } = collectReplacements(chain, params);
   const reverse = (pairs: readonly Replacement[]) => pairs.map(([filled, written]): Replacement => [written, filled]);
@@ -45,7 +45,7 @@ function collectReplacements(chain: Pick<Chain, 'id' | 'rules'>, params: ParamVa
   const named = { ...params, ...Object.fromEntries(texts.map(([name]) => [name, `{{${name}}}`])) };
   const rulePairs = chain.rules.flatMap((text) => {
     const filled = tryReadRule(chain.id, text, params);
-    // A window can only stand for itself: then the words alone are as they are written.
+    // A window cannot be a name: keep the filled condition, and redact the reason only.
     const written =
       tryReadRule(chain.id, text, named) ??
       (filled && tryReadRule(chain.id, { ...text, condition: printCondition(filled.condition) }, named));
@@ -83,7 +83,7 @@ function createRedactor({ ids, phrases }: Replacements): Redactor {
     if (Array.isArray(value)) return value.map((each) => replaceIn(each, key)) as T;
     const parts = Object.entries(value).map(([name, part]) => [name, replaceIn(part, name)]);
     const { rule, limit } = value as { readonly rule?: unknown; readonly limit?: unknown };
-    const isIn = typeof limit === 'string' && names.has(String(rule)); // What it looks for is a part of the rule.
+    const isIn = typeof limit === 'string' && names.has(String(rule)); // The text that the rule searches for.
     return { ...Object.fromEntries(parts), ...(isIn && { limit: '…' }) } as T;
   };
   return (value) => replaceIn(value, '');

@@ -5,7 +5,7 @@ import { quoteValue } from '../../core/quote.ts';
 import type { Ability, AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 
-/** The abilities of the steps that are wanted, by name; of several sources the first that has one. */
+/** Finds the abilities of the given steps by name; the first source that has a name provides it. */
 export async function resolveAbilities(
   sources: readonly AbilitySource[],
   { steps }: Chain,

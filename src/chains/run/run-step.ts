@@ -21,7 +21,7 @@ import { makeStepEnded, writeTransitionWithin } from './storage/active-run.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 import type { RunWriteResult } from './storage/runs.ts';
 
-/** The step never began: what went wrong says nothing about its ability. */
+/** The store did not record the start of the step, so its ability was not called; not a failure of the ability. */
 class NotBegunError extends Error {
   readonly result: RunWriteResult;
 
@@ -32,7 +32,7 @@ class NotBegunError extends Error {
   }
 }
 
-/** Runs the step at a place; undefined where the run goes on. */
+/** Runs the step at an index; undefined if the run continues. */
 export async function runStep(context: RunContext, at: number, task: Task): Promise<StopReason | undefined> {
   const { active, outputs } = context;
   const step = active.run.chain.steps[at]!;
@@ -50,11 +50,11 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
   for (;;) {
     const stop = await attemptStep(context, at, step, args, task);
     if (stop !== 'paused') return stop;
-    await wait(active.clock, sweepMs, active.signal); // An operator paused it; its clocks stand still.
+    await wait(active.clock, sweepMs, active.signal); // An operator paused the task; its time limits are paused, too.
   }
 }
 
-/** The steps that were to output what a step uses, and were skipped. */
+/** The skipped steps whose outputs a step uses. */
 function explainSkippedOutputs({ chain, steps }: RunState, { args, condition }: ChainStep): string {
   const roots = new Set(collectNames([args, condition?.value]).map((name) => name.split('.')[0]));
   const skipped = chain.steps.filter(({ outputKey }, at) => steps[at]?.status === 'skipped' && roots.has(outputKey));
@@ -134,7 +134,7 @@ async function attemptStep(
   try {
     value = await task.run(() => guarded(args));
   } catch (error) {
-    if (!hasRun) await work?.catch(() => {}); // Its time was up before it began: it must not begin now.
+    if (!hasRun) await work?.catch(() => {}); // The time is up: the ability must not be called any more.
     return handleFailure(context, at, step, number, task, error, hasRun);
   }
   const refusal = refusalOf(value);
@@ -166,7 +166,7 @@ async function handleFailure(
   return hasRun ? recordFailure(context, at, step, number, end) : { status: 'failed', end };
 }
 
-/** A step that ran and failed: that is known, so it is not in doubt. */
+/** Records that a step ran and failed, which is a known outcome, not an outcome in doubt. */
 async function recordFailure(
   context: RunContext,
   at: number,
@@ -212,7 +212,7 @@ async function saveResult(
   const extras = { output: { step: at, text }, entries };
   const result = await writeTransitionWithin(active, resultPatienceMs, transition, extras, active.signal);
   if (result.status !== 'committed') return stopForStore(result);
-  if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As it is read later.
+  if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As a resume reads it.
   active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   return active.run.owner?.process === by ? undefined : 'lost';
 }

@@ -1,4 +1,4 @@
-/** Runs a run from where it is to its end, or to where it has to stop. Every effect of chains is begun here. */
+/** Continues a run from its current step to its end, or until it has to stop. */
 
 import { continueBudget } from '../../core/controls/budget/budget.ts';
 import { parseRule, parseRuleText, type Rule } from '../../core/controls/rules/rule.ts';
@@ -34,18 +34,18 @@ export interface Runner {
   readonly options: SwitchgearOptions;
   readonly store: Store;
   readonly clock: Clock;
-  /** Never throws. */
+  /** Reports an event. Never throws. */
   readonly emit: RunListener;
 }
 
 export interface ContinueOptions {
   readonly signal?: AbortSignal;
-  /** Whether it waits for answers. */
+  /** Whether the run waits for answers. */
   readonly wait: boolean;
   readonly abilities: ReadonlyMap<string, Ability>;
 }
 
-/** The rules that a chain brings along, filled with what the run was given. */
+/** The rules of the chain and of the model, filled with the parameters of the run. */
 export function buildChainRules(chain: Chain, params: ParamValues, modelRules: readonly string[]): readonly Rule[] {
   const target = `chain:${chain.id}`;
   const own = chainRules(chain, params).map((text) => parseRuleText(text));
@@ -53,7 +53,7 @@ export function buildChainRules(chain: Chain, params: ParamValues, modelRules: r
   return [...own, ...written].flatMap(({ rule }) => rule ?? []);
 }
 
-/** Goes on with a run that this process owns. */
+/** Continues a run that this process owns. */
 export async function continueRun(runner: Runner, start: RunState, continuation: ContinueOptions): Promise<RunState> {
   const { store, clock, options } = runner;
   const lost = new AbortController();
@@ -103,7 +103,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
       context,
       rejection === undefined ? await runSteps(context) : stopForRejectedRule(rejection),
     );
-    // Whoever cancelled it knows; a card would wait for somebody to do something about it.
+    // A cancelled run needs no halt card: the person who cancelled it knows.
     if (active.signal.aborted) for (const card of halts) await expireCard(store, card);
     return run;
   } finally {
@@ -114,7 +114,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
   }
 }
 
-/** The cards that tell of a halt of this run. */
+/** Collects the ids of the halt cards of this run. */
 function trackHaltCards({ gear, active }: RunContext): ReadonlySet<string> {
   const found = new Set<string>();
   gear.onEntry((entry) => {
@@ -125,14 +125,14 @@ function trackHaltCards({ gear, active }: RunContext): ReadonlySet<string> {
   return found;
 }
 
-/** How often steps of a run were begun before: a run that is gone on with has no fresh budget. */
+/** Counts the earlier attempts of all steps as calls: a resumed run does not get a fresh budget. */
 function restoreCallCount({ gate, active }: RunContext): void {
   const { budget } = gate.runtime.tasks.get(active.run.id)!.cells;
   const calls = active.run.steps.reduce((sum, { attempts }) => sum + attempts, 0);
   continueBudget(budget.state, { ...budget.state, calls });
 }
 
-/** A rule of the chain is never left out: without it nothing runs. */
+/** Ends the run if the gear rejected a rule of the chain: a chain never runs without one of its rules. */
 function stopForRejectedRule({ rule, reason }: { readonly rule: Rule; readonly reason: string }): StopReason {
   return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
 }
@@ -145,7 +145,7 @@ async function loadOutputs({ active, outputs }: RunContext): Promise<StopReason 
     : stopForStore({ status: 'unavailable', reason: `the output of ${lost} is not there` });
 }
 
-/** All steps that are left, as one task. Undefined = the end was reached. */
+/** Runs all remaining steps as one task; undefined if the last step is done. */
 async function runSteps(context: RunContext): Promise<StopReason | undefined> {
   const { active, gear } = context;
   const notReady = (await loadOutputs(context)) ?? (await admitRun(context));
@@ -164,7 +164,7 @@ async function runSteps(context: RunContext): Promise<StopReason | undefined> {
   return result.value ?? checkEnd(context);
 }
 
-/** Writes how it ended. What the store does not hear now, whoever resumes the run finds out again. */
+/** Writes the end of the run. If the store does not receive it, a process that resumes the run finds the same end. */
 async function finishRun({ active }: RunContext, stop: StopReason | undefined): Promise<RunState> {
   const { store, by, clock, run } = active;
   if (stop === 'lost' || active.lost) {
@@ -181,7 +181,7 @@ async function finishRun({ active }: RunContext, stop: StopReason | undefined): 
   const wallMs = clock.wallMs();
   const local: RunState = { ...active.run, status, endedWallMs: wallMs, ...(end && { end }) };
   if (end?.code === 'store_away') {
-    // If it hears that, the next one need not wait for the lease.
+    // If the store receives this, the next process does not have to wait for the lease to expire.
     await writeTransition(active, { type: 'released', by });
     return emitEnded(active, local);
   }

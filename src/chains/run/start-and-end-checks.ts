@@ -1,4 +1,4 @@
-/** The two ends of a run: it is let start, which is what frequency counts, and what came out is looked at. */
+/** The checks at both ends of a run: admission, which frequency rules count, and rules on the last outputs. */
 
 import { chainRunName, type RulesState } from '../../core/controls/rules/control.ts';
 import { explainRules } from '../../core/controls/rules/evaluate.ts';
@@ -10,7 +10,7 @@ import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts'
 import { writeTransitionWithin } from './storage/active-run.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
 
-/** The run as a whole is judged once, when it starts: that is what frequency counts. */
+/** Admits the run as a whole, once, at its start; frequency rules count this. */
 export async function admitRun(context: RunContext): Promise<StopReason | undefined> {
   const { active, gate } = context;
   const { run, by } = active;
@@ -52,7 +52,7 @@ function explainFrequencyRules({ active, gate, gear, rules }: RunContext): RuleC
   });
 }
 
-/** After the last step: what it brought may still fire. What fired before it has had its say. */
+/** Checks the rules after the last step; a rule that fired before that step is not reported again. */
 export async function checkEnd(context: RunContext): Promise<StopReason | undefined> {
   const { active, gate, gear, outputs, rules } = context;
   const { run } = active;

@@ -1,4 +1,4 @@
-/** How a run stops before its last step: a rule, a person, a limit, a failure, or a store that does not take it. */
+/** Why a run stops before its last step: a rule, a person, a limit, a failure, or a store that rejects the write. */
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { RuleCheckResult } from './state/check-rules.ts';
@@ -6,13 +6,13 @@ import type { RunEnd } from './state/run-state.ts';
 import type { ActiveRun } from './storage/active-run.ts';
 import type { RunWriteResult } from './storage/runs.ts';
 
-/** How a run ends before its last step; `parked` is left as it is, for its answer to come. */
+/** The end of a run before its last step; `parked` leaves the run open until its question is answered. */
 export type StopReason =
   | { readonly status: 'failed' | 'aborted' | 'throttled' | 'cancelled'; readonly end: RunEnd }
   | 'parked'
   | 'lost';
 
-/** How a refusal ends a run. */
+/** Converts a refusal to the end of a run. */
 export function stopForRefusal(active: ActiveRun, refusal: Refusal, { rows }: RuleCheckResult): StopReason {
   if (active.lost) return 'lost';
   const { code, explanation, retryAtMs } = refusal;
@@ -28,7 +28,7 @@ export function stopForRefusal(active: ActiveRun, refusal: Refusal, { rows }: Ru
   return { status: code === 'rule_throttled' ? 'throttled' : code === 'internal_error' ? 'failed' : 'aborted', end };
 }
 
-/** A reason speaks of a value; where there was none to compare, that is what a person has to know. */
+/** Adds to the reason that a rule fired because its key had no value. */
 function explainMissingValues(explanation: string, fired: RuleCheckResult['rows']): string {
   const why = fired.flatMap(({ rule, value }) => {
     const key = /^[^|]*\|([^|>]+)>/.exec(rule)?.[1];
@@ -43,7 +43,7 @@ function explainCancel({ signal }: ActiveRun): string {
   return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled it';
 }
 
-/** The store did not take it: it is away, full, or somebody else has the run. */
+/** The end of a run whose store rejected a write: unreachable, full, or another process owns the run. */
 export function stopForStore(result: RunWriteResult): StopReason {
   if (result.status === 'rejected' && !result.full) return 'lost';
   const why = result.status === 'unavailable' ? result.reason : 'it is full';

@@ -1,11 +1,11 @@
-/** Answers of an MCP server behind a URL, none of them longer than a message may be: such a server may be anybody's. */
+/** A `fetch` for MCP servers behind a URL that limits the length of each message: the server is not trusted. */
 
 import { mcpMessageBytesMax } from '../../../core/limits.ts';
 
 /** The message for a server that sent too much. */
 export const excessMessage = `it sent a message of more than ${mcpMessageBytesMax} bytes`;
 
-/** `fetch` whose answers end in an error when a message in them is too long; `onExcess` is called first. */
+/** A `fetch` whose response body fails when a message is too long; `onExcess` is called first. */
 export function boundedFetch(onExcess: () => void): typeof fetch {
   return async (url, init) => {
     const response = await fetch(url, init);
@@ -17,7 +17,7 @@ export function boundedFetch(onExcess: () => void): typeof fetch {
   };
 }
 
-/** A stream of events may go on for ever, but each of its lines ends; anything else is one message. */
+/** Limits each line of an event stream, which itself may be endless, and the whole body of any other response. */
 function limitMessageSize(
   isStream: boolean,
   onExcess: () => void,

@@ -1,11 +1,11 @@
-/** The `mcpServers` JSON that hosts share: which servers there are, and how each is reached. */
+/** The `mcpServers` JSON that many MCP hosts read: the servers, and how to reach each server. */
 
 import { isAbsolute, join } from 'node:path';
 import { SwitchgearError } from '../../../core/error.ts';
 import { quoteValue } from '../../../core/quote.ts';
 import type { Environment } from '../child-process.ts';
 
-/** How a server is reached; texts may hold `${VAR}` until it is started. */
+/** How to reach a server; texts may contain `${VAR}` until the server starts. */
 export type McpServerConfig =
   | {
       readonly kind: 'process';
@@ -20,7 +20,7 @@ export type McpServerConfig =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** Reads the servers of a configuration. Keys of other hosts are left to them; a disabled server is not there. */
+/** Reads the servers of a configuration. Ignores keys of other hosts and disabled servers. */
 export function readMcpConfig(config: unknown): ReadonlyMap<string, McpServerConfig> {
   const servers = requireTable(requireTable(config, 'the MCP configuration').mcpServers, 'mcpServers');
   const configs = new Map<string, McpServerConfig>();
@@ -53,7 +53,7 @@ function readServer(server: Readonly<Record<string, unknown>>, where: string): M
   };
 }
 
-/** The server as it is to be started here: variables filled, its folder found. */
+/** The configuration with filled variables and an absolute working folder. */
 export function resolveConfig(config: McpServerConfig, cwd: string, env: Environment): McpServerConfig {
   const fill = (text: string) => fillVariables(text, env);
   const fillAll = (table: Readonly<Record<string, string>>) =>
@@ -69,7 +69,7 @@ export function resolveConfig(config: McpServerConfig, cwd: string, env: Environ
   };
 }
 
-/** Fills `${VAR}`, `${env:VAR}` and `${VAR:-instead}` as hosts do; a variable that is not there is an error. */
+/** Fills `${VAR}`, `${env:VAR}` and `${VAR:-default}` as other hosts do; throws on an unset variable. */
 function fillVariables(text: string, env: Environment): string {
   return text.replaceAll(/\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
     const value = env[name] || fallback;

@@ -6,23 +6,23 @@ import { readMcpConfig } from './config.ts';
 import type { McpSdk } from './process-transport.ts';
 import { createMcpServer, type McpEnvironment, type McpServer } from './server.ts';
 
-/** The working folder and environment of the servers; the default is those of this process. */
+/** The working folder and environment of the servers. Default: those of this process. */
 export type McpOptions = Partial<McpEnvironment>;
 
-/** The servers of an `mcpServers` configuration. Each is started when a step first asks for one of its tools. */
+/** The servers of an `mcpServers` configuration. A server starts when a step first needs one of its tools. */
 export function mcpAbilities(config: unknown, options: McpOptions = {}): AbilitySource {
   const { cwd = process.cwd(), env = process.env, onStderr } = options;
   const environment = { cwd, env, onStderr };
   const configs = readMcpConfig(config);
   const servers = new Map<string, Promise<McpServer>>();
 
-  /** A server is made when it is first asked for; until then nobody needs the client. */
+  /** Creates a server on first use, so that the MCP client package is loaded only when needed. */
   const getServer = (name: string): Promise<McpServer> => {
     const existing = servers.get(name);
     if (existing) return existing;
     const created = loadSdk().then((sdk) => createMcpServer(sdk, name, configs.get(name)!, environment));
     servers.set(name, created);
-    created.catch(() => servers.delete(name)); // Nothing was started that `close` would have to end.
+    created.catch(() => servers.delete(name)); // No server was started, so `close` has nothing to end.
     return created;
   };
 
@@ -33,7 +33,7 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
       const server = await getServer(found);
       const tool = name.slice(found.length + 1);
       const tools = await server.tools().catch((error: Error) => {
-        // Nothing is begun that cannot be done.
+        // A server that cannot start refuses the run before its first step.
         throw error instanceof SwitchgearError
           ? error
           : new SwitchgearError('ability_unavailable', error.message, { cause: error });
@@ -53,7 +53,7 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
   };
 }
 
-/** Loads the MCP client. A bundler that does not find the package leaves an error with another code in its place. */
+/** Loads the MCP client. A missing package is ERR_MODULE_NOT_FOUND in Node, MODULE_NOT_FOUND in some bundles. */
 async function loadSdk(): Promise<McpSdk> {
   try {
     return await import('@modelcontextprotocol/client');
@@ -67,7 +67,7 @@ async function loadSdk(): Promise<McpSdk> {
   }
 }
 
-/** The longest name of a server that an ability begins with: both may have dots. */
+/** The longest server name that is a prefix of the ability: both names may contain dots. */
 function findServer(ability: string, servers: readonly string[]): string | undefined {
   const candidates = servers.filter((name) => ability.startsWith(`${name}.`) && ability.length > name.length + 1);
   return candidates.toSorted((a, b) => b.length - a.length)[0];

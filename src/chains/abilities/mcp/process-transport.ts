@@ -1,4 +1,4 @@
-/** The line to an MCP server that is a process of ours: messages through its stdin and stdout. */
+/** The transport to an MCP server that is a child process: messages through stdin and stdout. */
 
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,19 +8,19 @@ import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding
 import { excessMessage } from './bounded-fetch.ts';
 import type { McpServerConfig } from './config.ts';
 
-/** The MCP client package, which is an optional peer dependency: loaded when the first server is asked for. */
+/** The MCP client package, an optional peer dependency; loaded when the first server is needed. */
 export type McpSdk = typeof import('@modelcontextprotocol/client');
 
-/** A line that can say how its process ended. */
+/** A transport that knows how its process ended. */
 export interface ProcessTransport {
   readonly transport: Transport;
-  /** Absent while it runs, or where it never did. */
+  /** How the process ended; undefined while it runs or if it never started. */
   ending(): string | undefined;
 }
 
 type ProcessConfig = Extract<McpServerConfig, { readonly kind: 'process' }>;
 
-/** A process that is started with the first message; `onStderr` gets the lines of its stderr. */
+/** Creates a transport whose process starts with the first message; `onStderr` gets the lines of its stderr. */
 export function createProcessTransport(
   { ReadBuffer, serializeMessage }: Pick<McpSdk, 'ReadBuffer' | 'serializeMessage'>,
   config: ProcessConfig,
@@ -44,14 +44,14 @@ export function createProcessTransport(
     } catch (error) {
       transport.onerror?.(error as Error);
       excess = excessMessage;
-      child?.stdout.destroy(); // Whatever else it has to say is not heard.
+      child?.stdout.destroy(); // Discard further output of the process.
       void transport.close();
       return;
     }
     for (let message = readNext(); message !== null; message = readNext()) transport.onmessage?.(message);
   };
 
-  /** The next message; a line that is none is told, and passed over. */
+  /** Reads the next message; reports and skips a line that is not a message. */
   const readNext = (): JSONRPCMessage | null => {
     for (;;) {
       try {
@@ -69,7 +69,7 @@ export function createProcessTransport(
         endOnExit(child);
         describeEnding = trackEnding(child, onStderr);
         child.once('spawn', resolve).once('error', reject);
-        // What it said last is still on its way when it ends, and somebody else may hold the line open.
+        // Output may still be buffered when the process exits, and a descendant may keep the stream open.
         const ended = Promise.withResolvers<void>();
         child.once('close', ended.resolve);
         child.once('exit', async () => {
@@ -79,7 +79,7 @@ export function createProcessTransport(
           transport.onclose?.();
         });
         child.stdout.on('data', readChunk);
-        // A process that goes away while it is written to says so by its exit.
+        // Ignore write errors of a process that is exiting: its exit reports them.
         child.stdin.on('error', () => {});
       }),
     send: (message) =>

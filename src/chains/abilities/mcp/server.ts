@@ -9,7 +9,7 @@ import { type McpServerConfig, resolveConfig } from './config.ts';
 import { createProcessTransport, type McpSdk } from './process-transport.ts';
 
 export interface McpServer {
-  /** Starts it if need be, and asks for its tools. */
+  /** Starts the server if necessary, and lists its tools. */
   tools(): Promise<readonly string[]>;
   call(tool: string, call: AbilityCall): Promise<unknown>;
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface McpServer {
 export interface McpEnvironment {
   readonly cwd: string;
   readonly env: Environment;
-  /** Gets the lines that servers write to their stderr. */
+  /** Receives the lines that servers write to stderr. */
   readonly onStderr?: ((server: string, line: string) => void) | undefined;
 }
 
@@ -40,7 +40,7 @@ export function createMcpServer(
   let opened: OpenTransport | undefined;
   let isClosed = false;
 
-  /** One connection for all; when it is lost, or cannot be made, the next call makes another. */
+  /** Returns the shared connection; after a failed or lost connection the next call connects again. */
   const getConnection = (): Promise<Connection> => {
     if (connecting !== undefined) return connecting;
     const pending = connect();
@@ -52,14 +52,14 @@ export function createMcpServer(
     if (connecting === lost) connecting = undefined;
   };
 
-  /** After a request that failed: nothing else says that a line over HTTP is lost. */
+  /** Drops the connection after a failed request: a lost HTTP connection reports nothing else. */
   const dropLost = (pending: Promise<Connection>, { client, ending }: Connection) => {
     if (config.kind === 'process' && ending() === undefined) return;
     forget(pending);
     void client.close().catch(() => {});
   };
 
-  /** Begins as older servers want it, and anew as newer ones do if it says that it is one. */
+  /** Connects with the legacy handshake; reconnects with negotiation if the server rejects its version. */
   const connect = async (): Promise<Connection> => {
     const resolved = resolveConfig(config, environment.cwd, environment.env);
     const openResolved = () => {
@@ -96,7 +96,7 @@ export function createMcpServer(
       const connection = await waitUnlessAborted(signal, pending);
       try {
         const _meta = { 'switchgear/attemptKey': attemptKey };
-        // How long a step may take is said by its signal alone.
+        // The signal of the step is the only time limit.
         const options = { signal, timeout: timerMaxMs };
         return readToolOutput(
           ability,
@@ -119,7 +119,7 @@ export function createMcpServer(
   };
 }
 
-/** The failure in a sentence that names the ability, with what breakers read of it. */
+/** Converts a failure to an `AbilityError` that names the ability and has the details that breakers read. */
 function toAbilityError(sdk: McpSdk, ability: string, error: unknown, sentence?: string): AbilityError {
   if (error instanceof AbilityError) return error;
   const facts =
@@ -135,7 +135,7 @@ function readMessage(error: unknown): string {
   return (error as Error).message.slice(0, reasonLengthMax);
 }
 
-/** Waits for something that others may wait for as well, as long as the caller may. */
+/** Waits for a promise that other callers share; rejects when this caller's signal aborts. */
 async function waitUnlessAborted<T>(signal: AbortSignal, promised: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
@@ -161,14 +161,14 @@ function openTransport(
 ): OpenTransport {
   if (config.kind === 'process')
     return createProcessTransport(sdk, config, env, onStderr && ((line) => onStderr(name, line)));
-  // The address is not shown: it may hold a key that stood for a variable.
+  // The message does not show the address: a filled variable in it may be a secret.
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
     throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
   const Line = config.kind === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
   let excess: string | undefined;
   const fetch = boundedFetch(() => {
     excess = excessMessage;
-    void transport.close(); // Whoever waits for an answer hears of it now.
+    void transport.close(); // Pending requests fail now.
   });
   const transport: Transport = new Line(new URL(config.url), { requestInit: { headers: config.headers }, fetch });
   return { transport, ending: () => excess };
@@ -186,7 +186,7 @@ async function connectClient(
     await client.connect(transport, { timeout: mcpStartMs });
     return { client, ending };
   } catch (error) {
-    const how = ending(); // Before it is ended by us.
+    const how = ending(); // Read before `close` ends the process.
     await transport.close().catch(() => {});
     throw mode === 'legacy' && isTooNew(sdk, error)
       ? error

@@ -1,4 +1,4 @@
-/** The card of a question: made where there is none, and found again by whoever asks the same. */
+/** The card of a run's question: created once, and found again by each attempt with the same question. */
 
 import type { Card, CardAction } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
@@ -8,7 +8,7 @@ import { expireCard, formatArgs } from './stored-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 
-/** The card of the question as it is now, made where there is none; undefined where the store does not take it. */
+/** Finds or creates the card of the current question; undefined if the store rejects the card. */
 export async function findOrCreateQuestionCard(
   active: ActiveRun,
   runtime: Runtime,
@@ -19,7 +19,7 @@ export async function findOrCreateQuestionCard(
   const { run, store, clock, by } = active;
   const { subject } = active.question;
   const id = questionCardId(active, rules);
-  // Rules or arguments are others now.
+  // The rules or the arguments have changed, so the earlier question expires.
   if (run.card !== undefined && run.card !== id) await expireCard(store, run.card);
   const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
@@ -41,7 +41,7 @@ export async function findOrCreateQuestionCard(
     { card: { id, update: keepStored }, entries },
   );
   if (result.status !== 'committed' || current === undefined) return undefined;
-  // Whoever is asked here and now sees the values, too; what is kept does not hold them.
+  // The approver of this process also sees the values; the stored card does not contain them.
   const line = formatArgs(subject.args);
   return { ...current, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
 }

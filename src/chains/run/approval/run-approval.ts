@@ -1,6 +1,6 @@
 /**
- * A question to a person that outlives its process: one card for a run, a step, its attempt and its arguments. Whoever
- * takes the run on finds it again, with the answer that came meanwhile or with its time over.
+ * Asks a person in a way that outlives the process: one card per run, step, attempt and arguments. A process that
+ * resumes the run finds the same card, open, answered or expired.
  */
 
 import type { Card, CardAction } from '../../../core/card.ts';
@@ -22,7 +22,7 @@ import { findOrCreateQuestionCard, questionCardId } from './question-card.ts';
 import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
 import { answerStoredCard, expireCard } from './stored-card.ts';
 
-/** How a run asks: who approved it comes back, or the word against it. */
+/** Creates the function that asks for a run: returns the name of the approver, or the refusal. */
 export function createRunApproval(active: ActiveRun): typeof askPerson {
   return async (runtime, site, stop) => {
     const deny = (code: 'rule_declined' | 'rule_unanswered', more = ''): Stop => {
@@ -64,7 +64,7 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
   };
 }
 
-/** The yes that somebody gave before, for all of the run or for good. */
+/** Finds an earlier approval of these rules, for the whole run or standing. */
 async function findApproval({ run, store }: ActiveRun, rules: readonly string[]) {
   const runApproval = run.approved.find((each) => sameRules(each.rules, rules));
   if (runApproval !== undefined) return { by: runApproval.by, for: 'run' } as const;
@@ -77,7 +77,7 @@ function explainNoAnswer({ clock }: ActiveRun, { settings }: Runtime, { expiresA
   return `no answer within ${settings.approval.timeoutSecs} s`;
 }
 
-/** Whether anybody can be asked; a question that nobody here waits for only needs a store that others see. */
+/** Whether a person can be asked. If this process does not wait for the answer, a shared store is enough. */
 function canAsk({ approver, wait, store }: ActiveRun): boolean {
   if (!wait && store.shared !== undefined) return true;
   return approver !== undefined && approver.isAvailable?.() !== false;
@@ -89,7 +89,7 @@ function makeAskedEvent(active: ActiveRun, card: Card) {
   return { type: 'question-asked', run: run.id, step: question.subject.step, card, waitMs } as const;
 }
 
-/** The clocks of the task stand still while a person is asked. */
+/** Pauses the time limits of the task while a person is asked. */
 async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
@@ -97,7 +97,7 @@ async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () 
   return result;
 }
 
-/** The card once it is answered, or undefined when its time is up, the run ends, or nobody can be reached. */
+/** Waits for the answered card; undefined if the card expires, the run ends, or the approver fails. */
 function waitForAnswer(active: ActiveRun, { task }: CallSite, card: Card): Promise<Card | undefined> {
   const { store, clock, approver, signal } = active;
   return new Promise((resolve) => {
@@ -118,7 +118,7 @@ function waitForAnswer(active: ActiveRun, { task }: CallSite, card: Card): Promi
         const now = store.card(card.id);
         if (now !== undefined && now.state !== 'open') end(now);
       } catch {
-        end(); // The store was closed under us: nobody can answer.
+        end(); // The store was closed, so no answer can arrive.
       }
     };
     const pollAgain = () => {
@@ -137,7 +137,7 @@ function waitForAnswer(active: ActiveRun, { task }: CallSite, card: Card): Promi
     const recordAnswer = async (answer: Answer) => {
       if (typeof answer?.approved !== 'boolean') return giveUp();
       const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
-      // An answer that the store has not heard of is none yet; the first that it hears stands, whoever gave it.
+      // An answer counts once the store has it; the first stored answer stands.
       while (!isOver) {
         const { status, card: answeredCard } = await answerStoredCard(store, card.id, toCardAction(answer), by);
         if (status !== 'unavailable') return end(answeredCard);
@@ -156,7 +156,7 @@ function toCardAction({ approved, for: duration }: Answer): CardAction {
   return duration === 'run' ? 'approve_run' : duration === 'always' ? 'approve_always' : 'approve';
 }
 
-/** Keeps what was said for more than this one step. */
+/** Stores an approval for the whole run or a standing approval. */
 async function saveApproval(
   active: ActiveRun,
   runtime: Runtime,

@@ -1,15 +1,15 @@
-/** The question that a run puts to a person: what it is about, and how it was answered. */
+/** The question of a run to a person: its subject, and its answer. */
 
 import type { CardChange } from '../storage/values.ts';
 
-/** What is asked about; the step is empty for the run as a whole. */
+/** The subject of a question; the step is empty for the run as a whole. */
 export interface QuestionSubject {
   readonly step: string;
   readonly attempt: number;
   readonly args: unknown;
 }
 
-/** The rules of a run ask through it; the step that they stopped reads the answer from it. */
+/** Connects the rules of a run, which ask, with the step that they stopped, which reads the answer. */
 export class RunQuestion {
   private current: QuestionSubject = { step: '', attempt: 0, args: {} };
   private approver: string | undefined = undefined;
@@ -20,23 +20,23 @@ export class RunQuestion {
     return this.current;
   }
 
-  /** The person who approved the subject, now or before. */
+  /** The person who approved the subject, now or earlier. */
   get approvedBy(): string | undefined {
     return this.approver;
   }
 
-  /** Whether a question is open and nobody waits for its answer in this process. */
+  /** Whether a question is open and this process does not wait for its answer. */
   get isParked(): boolean {
     return this.parked;
   }
 
-  /** Turns to the next subject, which nobody has approved yet. A card that was answered stays until it is used. */
+  /** Sets the next subject, which is not approved yet. An answered card stays until it is used. */
   begin(subject: QuestionSubject): void {
     this.current = subject;
     this.approver = undefined;
   }
 
-  /** Records who approved the subject, and the card with the answer where one was asked. */
+  /** Records who approved the subject, and the answered card if a question was asked. */
   approve(by: string, card?: string): void {
     this.approver = by;
     this.answeredCard = card ?? this.answeredCard;
@@ -54,7 +54,7 @@ export class RunQuestion {
     return { card: { id, update: (stored) => (stored?.state === 'answered' ? { ...stored, state: 'used' } : stored) } };
   }
 
-  /** Forgets the answered card once its use is written. */
+  /** Removes the answered card after its use is written. */
   forgetCard(): void {
     this.answeredCard = undefined;
   }

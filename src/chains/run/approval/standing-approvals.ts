@@ -1,4 +1,4 @@
-/** Approvals for good: bound to a chain as it is written and the exact rules that asked, as they were filled. */
+/** Standing approvals: for one chain with its steps as written, and the exact filled rules that asked. */
 
 import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../../../core/error.ts';
@@ -11,7 +11,7 @@ import { applyChanges, readValue, readValues } from '../storage/values.ts';
 export interface StandingApproval {
   readonly id: string;
   readonly chain: string;
-  /** The rules that asked, as they may be kept; the id also holds what they were filled with. */
+  /** The redacted rules that asked; the id is a hash that includes the filled parameters. */
   readonly rules: readonly string[];
   readonly by: string;
   readonly givenWallMs: number;
@@ -19,7 +19,7 @@ export interface StandingApproval {
 
 const prefix = 'standing/';
 
-/** The approval for good of these rules on a chain as it is written, if somebody gave one. */
+/** Finds the standing approval for these rules of a chain with its steps as written. */
 export function findStandingApproval(
   store: Store,
   chain: Chain,
@@ -28,7 +28,7 @@ export function findStandingApproval(
   return readValue<StandingApproval>(store, approvalKey(chain.id, approvalId(store, chain, rules)));
 }
 
-/** Gives one; false where the store did not take it. `redactedRules` is how its rules may be kept. */
+/** Adds a standing approval; false if the store rejects it. `redactedRules` are the rules without parameters. */
 export async function addStandingApproval(
   store: Store,
   chain: Chain,
@@ -57,7 +57,7 @@ export async function listStandingApprovals(store: Store): Promise<readonly Stan
   return all.map(({ value }) => value).toSorted((a, b) => b.givenWallMs - a.givenWallMs);
 }
 
-/** Takes one back. */
+/** Removes a standing approval. */
 export async function dropStandingApproval(store: Store, approval: StandingApproval, by: string): Promise<void> {
   const { id, chain, rules } = approval;
   const body = { type: 'standing-dropped', chain, rules, by } as const;
@@ -74,7 +74,7 @@ function approvalKey(chain: string, id: string): string {
   return `${prefix}${encodeURIComponent(chain)}/${id}`;
 }
 
-/** Made of the steps as they are written and the rules as they were filled; nothing can be read from it. */
+/** The id: a hash of the steps as written and the filled rules, from which neither can be read. */
 function approvalId({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
   return createHmac('sha256', shared?.secret ?? '')
     .update(JSON.stringify([id, steps, rules]))

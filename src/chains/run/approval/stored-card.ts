@@ -1,17 +1,17 @@
-/** Cards in the store: answered for whoever waits for them in any process, or closed when nobody will answer. */
+/** Answers or expires cards in the store, so that any process that waits for the card sees it. */
 
 import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
 import { questionArgsMax } from '../../../core/limits.ts';
 import type { Store } from '../../../ports/store.ts';
 import { applyChanges } from '../storage/values.ts';
 
-/** How an answer was taken: `late` where somebody was faster, its time is over, or it was not offered. */
+/** The result of an answer. `late`: another answer came first, the card expired, or the answer was not offered. */
 export interface AnswerResult {
   readonly status: 'taken' | 'late' | 'unavailable' | 'unknown';
   readonly card?: Card;
 }
 
-/** Answers a card in the store, for whoever waits for it in any process. */
+/** Answers a card in the store; any process that waits for the card gets the answer. */
 export async function answerStoredCard(
   store: Store,
   id: string,
@@ -38,7 +38,7 @@ export async function answerStoredCard(
   return { status: card === before ? 'late' : 'taken', card };
 }
 
-/** The arguments as a person is shown them: nobody can say yes to what they do not see. Undefined for none. */
+/** Formats the arguments for the question, so that a person sees what to approve; undefined for no arguments. */
 export function formatArgs(args: unknown): string | undefined {
   const text = JSON.stringify(args) ?? '{}';
   if (text === '{}') return undefined;
@@ -46,7 +46,7 @@ export function formatArgs(args: unknown): string | undefined {
   return `with ${rest > 0 ? `${text.slice(0, questionArgsMax)}… and ${rest} characters more` : text}`;
 }
 
-/** Closes a question that nobody will answer any more. */
+/** Expires a question that no longer needs an answer. */
 export async function expireCard(store: Store, id: string): Promise<void> {
   const update = (stored: Card | undefined) =>
     stored?.state === 'open' ? ({ ...stored, state: 'expired' } as const) : stored;

@@ -1,4 +1,4 @@
-/** Which rules fire before a step of a chain, and what each of them saw. */
+/** Checks which rules fire before a step of a chain, and what value each rule found. */
 
 import type { RuleHit } from '../../../core/action.ts';
 import { explainRules, matchCall, matchStep, type StepFacts } from '../../../core/controls/rules/evaluate.ts';
@@ -8,7 +8,7 @@ import type { RuleSettings } from '../../../core/settings.ts';
 import type { RuleCheck } from './run-event.ts';
 import type { RunState } from './run-state.ts';
 
-/** Rules that look at chains: those of the policy and those of the chain, each with its own settings. */
+/** The rules for a run: those of the policy and those of the chain, each with their settings. */
 export interface RunRules {
   readonly policy: readonly Rule[];
   readonly own: readonly Rule[];
@@ -29,7 +29,7 @@ export interface RuleCheckResult {
   readonly rows: readonly RuleCheck[];
 }
 
-/** Everything that looks at what is coming, and what of it fires. */
+/** Checks all rules for the upcoming step, or for the end of the run. */
 export function checkRules(rules: RunRules, run: RunState, upcoming: UpcomingStep): RuleCheckResult {
   const step: StepFacts = { chain: run.chain.id, params: run.params, ...upcoming };
   const isEnd = upcoming.ability === '';
@@ -57,7 +57,7 @@ export function checkRules(rules: RunRules, run: RunState, upcoming: UpcomingSte
   return { hits: all.flatMap(({ hit }) => hit ?? []), rows: all.map(({ row }) => row) };
 }
 
-/** Rules on calls hold for steps, too: they look at the arguments, as they do everywhere. */
+/** Checks rules with a `tool:` or `agent:` target against the arguments of the step, as for any call. */
 function checkCallRules(
   { policy, settings }: RunRules,
   { ability, agent, args }: UpcomingStep,
@@ -77,7 +77,7 @@ function targetsChains(target: string): boolean {
   return !target.startsWith('tool:') && !target.startsWith('agent:');
 }
 
-/** A rule that waits for its key fires once a step that was to bring it has been passed. */
+/** A rule that waits for its key fires once the step that outputs the key is done or skipped. */
 function resolveMissing({ condition }: Rule, { chain, steps }: RunState, settings: RuleSettings): RuleSettings {
   if (settings.onMissing === 'fire' || condition.kind !== 'threshold') return settings;
   const [root] = condition.key.split('.');

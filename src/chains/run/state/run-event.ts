@@ -3,7 +3,7 @@
 import type { Card } from '../../../core/card.ts';
 import type { RunState, StepState } from './run-state.ts';
 
-/** The result of one rule before a step. */
+/** The finding of one rule before a step. */
 export interface RuleCheck {
   readonly rule: string;
   readonly action: 'abort' | 'confirm' | 'throttle';
@@ -20,7 +20,7 @@ export type RunEvent =
   | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleCheck[] }
   | { readonly type: 'step-started'; readonly run: string; readonly step: StepState; readonly ability: string }
   | { readonly type: 'step-ended'; readonly run: string; readonly step: StepState; readonly ability: string }
-  /** A person is asked; the card names the rules, and until when it waits in store time. */
+  /** A person is asked; the card names the rules and, in store time, when the question expires. */
   | {
       readonly type: 'question-asked';
       readonly run: string;
@@ -28,7 +28,7 @@ export type RunEvent =
       readonly card: Card;
       readonly waitMs: number;
     }
-  /** Nobody is asked: somebody said yes for all of the run, or for good. */
+  /** No question is needed: a person approved these rules for the whole run, or always. */
   | {
       readonly type: 'approval-found';
       readonly run: string;
@@ -37,7 +37,7 @@ export type RunEvent =
       readonly for: 'run' | 'always';
     }
   | { readonly type: 'question-answered'; readonly run: string; readonly step: string; readonly card: Card }
-  /** A throttle, or a pause by an operator, holds it up. */
+  /** A throttle rule or an operator's pause delays the run. */
   | { readonly type: 'step-held'; readonly run: string; readonly step: string; readonly reason: string }
   | { readonly type: 'store-away'; readonly run: string; readonly reason: string }
   | { readonly type: 'store-back'; readonly run: string };

@@ -1,9 +1,9 @@
-/** A run of a chain as it is kept: plain JSON, enough to go on from in another process. */
+/** The stored state of a run: plain JSON from which another process can resume the run. */
 
 import type { Code } from '../../../core/verdict.ts';
 import type { Chain, ParamValues } from '../../file/chain.ts';
 
-/** How far a run is. `waiting` = a person is asked; `in-doubt` = nobody knows whether a step ran. */
+/** The status of a run. `waiting`: a person is asked. `in-doubt`: it is unknown whether a step ran. */
 export type RunStatus = 'running' | 'waiting' | 'in-doubt' | 'done' | 'failed' | 'aborted' | 'throttled' | 'cancelled';
 
 /** The status of a step. */
@@ -13,11 +13,11 @@ export type StepStatus = 'pending' | 'running' | 'done' | 'skipped' | 'failed' |
 export interface StepState {
   readonly id: string;
   readonly status: StepStatus;
-  /** How often it was begun. */
+  /** How often the step was started. */
   readonly attempts: number;
   readonly startedWallMs?: number;
   readonly endedWallMs?: number;
-  /** Bytes of its output as JSON; the output itself lies in cells of its own. */
+  /** Bytes of the output as JSON; the output itself is in its own cells. */
   readonly outputBytes?: number;
   /** The failure, or the reason why the step was skipped, in one sentence. */
   readonly reason?: string;
@@ -26,19 +26,19 @@ export interface StepState {
 /** Why a run ended before its last step. */
 export interface RunEnd {
   readonly code: Code | 'ability_failed' | 'cancelled' | 'store_away';
-  /** For a person. */
+  /** A sentence for a person. */
   readonly message: string;
   readonly rules?: readonly string[];
-  /** When it may be tried again. */
+  /** When the run may be resumed. */
   readonly retryAtMs?: number;
 }
 
-/** The process that runs a chain, with its lease. */
+/** The process that owns a run, with its lease. */
 export interface RunOwner {
-  /** Unlike that of any other process, and of any other attempt to run it. */
+  /** Unique for each process and each attempt. */
   readonly process: string;
   readonly untilMs: number;
-  /** The process on its machine, where it can be asked whether it lives. */
+  /** The process id and its machine, so that a process there can check whether the owner lives. */
   readonly pid: number;
   readonly machine: string;
 }
@@ -48,22 +48,22 @@ export interface RunState {
   readonly format: 1;
   readonly id: string;
   readonly status: RunStatus;
-  /** The chain as it was read: a file that changes meanwhile changes nothing. */
+  /** The chain as read at the start: later changes of the file have no effect. */
   readonly chain: Chain;
   readonly params: ParamValues;
-  /** Rules that a model wrote for this run, one line each. */
+  /** Rules from a model's text for this run, one line each. */
   readonly modelRules: readonly string[];
-  /** The path of the chain file, for a later resume: abilities may be configured beside it. */
+  /** The path of the chain file, for a later resume: abilities may be configured next to the file. */
   readonly origin?: string;
   readonly startedWallMs: number;
   readonly endedWallMs?: number;
   readonly steps: readonly StepState[];
   readonly end?: RunEnd;
-  /** The process that runs it, and until when that is believed, in store time. */
+  /** The process that owns the run, and when its lease expires in store time. */
   readonly owner?: RunOwner;
-  /** It was let start: a run that goes on later is not counted again. */
+  /** Whether the run was admitted: a resumed run is not counted again. */
   readonly admitted?: true;
-  /** Rules that a person approved for all of this run. */
+  /** Rules that a person approved for the whole run. */
   readonly approved: readonly { readonly rules: readonly string[]; readonly by: string }[];
   /** The open question. */
   readonly card?: string;

@@ -1,23 +1,23 @@
 /**
- * How a run moves: pure steps from one state to the next. A move that was made already leaves the state as it is, so
- * that it can be repeated when nobody knows whether the store heard of it. An impossible one is undefined.
+ * The transitions of a run, as pure functions. A repeated transition leaves the state unchanged, so that a caller can
+ * repeat it when it is unknown whether the store received it. An impossible transition returns undefined.
  */
 
 import { skipReasonMax } from '../../../core/limits.ts';
 import type { RunEnd, RunOwner, RunState, StepState } from './run-state.ts';
 
 export type RunTransition =
-  /** Somebody goes on with it. `previousOwner` is the owner that is known to be gone, if there was one. */
+  /** A process takes the run over. `previousOwner` is the owner that is known to be gone, if there was one. */
   | { readonly type: 'taken'; readonly owner: RunOwner; readonly previousOwner: RunOwner | undefined }
   | { readonly type: 'renewed'; readonly by: string; readonly untilMs: number }
-  /** Left for somebody else to go on with. */
+  /** The owner leaves the run to another process. */
   | { readonly type: 'released'; readonly by: string }
   | { readonly type: 'admitted'; readonly by: string }
   | { readonly type: 'asked'; readonly by: string; readonly card: string }
   | {
       readonly type: 'answered';
       readonly by: string;
-      /** Rules that a person approved for all of the run. */
+      /** Rules that a person approved for the whole run. */
       readonly approved?: { readonly rules: readonly string[]; readonly by: string };
     }
   | {
@@ -60,17 +60,17 @@ export type RunTransition =
   | { readonly type: 'cancelled'; readonly wallMs: number; readonly end: RunEnd }
   | { readonly type: 'resolved'; readonly how: 'done' | 'redo'; readonly outputBytes: number; readonly wallMs: number };
 
-/** Whether nothing more will happen to a run unless somebody says so. */
+/** Whether a run has ended; only a person's command can change it now. */
 export function isOver({ status }: Pick<RunState, 'status'>): boolean {
   return status === 'done' || status === 'failed' || status === 'aborted' || status === 'cancelled';
 }
 
-/** The step that was begun and has not ended, or about which nobody knows. */
+/** The index of the step that was started and has not ended, or is in doubt. */
 export function findOpenStep({ steps }: Pick<RunState, 'steps'>): number {
   return steps.findIndex(({ status }) => status === 'running' || status === 'in-doubt');
 }
 
-/** The next state, the same one where the move was made before, or undefined where it cannot be made. */
+/** The next state, the same state for a repeated transition, or undefined for an impossible one. */
 export function applyTransition(run: RunState, transition: RunTransition): RunState | undefined {
   switch (transition.type) {
     case 'taken':
@@ -143,7 +143,7 @@ function takeOver(
 ): RunState | undefined {
   if (run.owner?.process === owner.process) return run;
   if (isOver(run) || run.status === 'in-doubt') return undefined;
-  // It lives.
+  // The owner is alive.
   if (run.owner?.process !== previousOwner?.process || run.owner?.untilMs !== previousOwner?.untilMs) return undefined;
   const { end: _, endedWallMs: __, ...rest } = run;
   const at = findOpenStep(run);
@@ -155,7 +155,7 @@ function takeOver(
   return { ...omit(withStep(rest, at, { status: 'in-doubt', reason }), 'owner'), status: 'in-doubt' };
 }
 
-/** How a step ended that ran: who runs it says so, or who ran it when others had given it up already. */
+/** Settles a step that ran, for the owner, or for an earlier owner that another process had given up. */
 function settleStep(
   run: RunState,
   transition: { readonly by: string; readonly step: number; readonly attempt: number },
@@ -171,8 +171,8 @@ function settleStep(
     ...run,
     steps: run.steps.map((each, at) => (at === transition.step ? { ...current, ...state } : each)),
   };
-  if (isOver(run)) return next; // It was cancelled meanwhile, and stays so.
-  if (run.status === 'in-doubt') return after(next); // It is known now.
+  if (isOver(run)) return next; // The run was cancelled in the meantime and stays cancelled.
+  if (run.status === 'in-doubt') return after(next); // The outcome is known now.
   return isOwner(run, transition.by) ? after(next) : undefined;
 }
 
@@ -193,14 +193,14 @@ function resolveStep(run: RunState, { how, outputBytes, wallMs }: Extract<RunTra
   return { ...run, steps, status: 'running' } as const;
 }
 
-/** Whether the step is the one that comes now: all before it are over. */
+/** Whether the step is next: every earlier step is done or skipped. */
 function isNext({ steps }: RunState, at: number): boolean {
   return (
     steps.findIndex(({ status }) => status !== 'done' && status !== 'skipped') === at && steps[at]!.status === 'pending'
   );
 }
 
-/** Whether a run is that one's to change. */
+/** Whether this process owns the run. */
 function isOwner(run: RunState, by: string): boolean {
   return run.owner?.process === by;
 }
@@ -214,7 +214,7 @@ function omit<R extends RunState, K extends 'owner' | 'card'>(run: R, key: K): R
   return rest as R;
 }
 
-/** The same set of rules; both are sorted. */
+/** Whether two sorted lists of rules are equal. */
 export function sameRules(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((rule, at) => rule === b[at]);
 }

@@ -1,4 +1,4 @@
-/** A run in the hands of this process: its last written state, and how the next transition is written. */
+/** A run that this process owns: its last written state, and how transitions are written. */
 
 import type { EntryBody } from '../../../core/event.ts';
 import { storeRetryMinMs } from '../../../core/limits.ts';
@@ -13,32 +13,32 @@ import type { RunTransition } from '../state/transitions.ts';
 import { type RunWriteExtras, type RunWriteResult, updateRun } from './runs.ts';
 import type { EntryListener } from './values.ts';
 
-/** A run in the hands of this process. */
+/** A run that this process owns. */
 export interface ActiveRun {
   readonly store: Store;
   readonly clock: Clock;
   readonly approver: Approver | undefined;
-  /** Whether it waits for answers; else the question stays in the store and the run is left. */
+  /** Whether the run waits for answers; if false, an unanswered question stays in the store and the run is released. */
   readonly wait: boolean;
   /** The owner of the run. */
   readonly by: string;
   readonly signal: AbortSignal;
   run: RunState;
   readonly question: RunQuestion;
-  /** Why it cannot go on here: somebody else has it now, or it was cancelled. */
+  /** Whether this process must stop: another process owns the run, or the run was cancelled. */
   lost: boolean;
   emit(event: RunEvent): void;
   onEntry: EntryListener;
 }
 
-/** Writes a move. A run that somebody else has is lost for this attempt. */
+/** Writes a transition. If another process owns the run, the run is lost for this attempt. */
 export async function writeTransition(
   active: ActiveRun,
   transition: RunTransition,
   extras: RunWriteExtras = {},
 ): Promise<RunWriteResult> {
   const result = await updateRun(active.store, active.run, transition, extras, active.onEntry);
-  // A sign of life changes nothing else, and must not hide what was written after it.
+  // A lease renewal changes nothing else, and must not overwrite a later state.
   if (result.status === 'committed')
     active.run = transition.type === 'renewed' ? { ...active.run, ...pickOwner(result.run) } : result.run;
   else if (result.status === 'rejected' && !result.full) active.lost = true;
@@ -49,7 +49,7 @@ function pickOwner({ owner }: RunState): Pick<RunState, 'owner'> {
   return owner === undefined ? {} : { owner };
 }
 
-/** Writes a move however long the store is away, up to a time; it says so once. */
+/** Writes a transition, and retries for a bounded time while the store is unreachable; reports the wait once. */
 export async function writeTransitionWithin(
   active: ActiveRun,
   withinMs: number,
@@ -72,7 +72,7 @@ export async function writeTransitionWithin(
   }
 }
 
-/** The entry that a step is over. */
+/** Creates the journal entry for a finished step. */
 export function makeStepEnded(run: string, step: string, status: string): EntryBody {
   return { type: 'step-ended', run, step, status };
 }

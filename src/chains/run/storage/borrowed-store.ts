@@ -1,10 +1,10 @@
-/** A store as one gear among several sees it: what that gear lets go of stays open for the others. */
+/** A view of a store for one gear: closing the gear leaves the store open and removes only the gear's watchers. */
 
 import type { SharedStore, Store } from '../../../ports/store.ts';
 
 export interface BorrowedStore {
   readonly store: Store;
-  /** Takes back what the gear listened to. */
+  /** Removes the gear's watchers. */
   release(): void;
 }
 

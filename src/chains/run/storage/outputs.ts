@@ -5,7 +5,7 @@ import { fillTemplates } from '../../file/template.ts';
 import type { RunState } from '../state/run-state.ts';
 import { readOutput } from './runs.ts';
 
-/** Reads what the steps gave into `outputs`; the id of a step whose output is not there, or undefined. */
+/** Reads the outputs of finished steps into `outputs`; returns the id of a step whose output is missing. */
 export async function readOutputs(
   store: Store,
   { id, chain, steps }: RunState,
@@ -20,7 +20,7 @@ export async function readOutputs(
   return undefined;
 }
 
-/** The arguments of a step of a run, as far as they can be said now. */
+/** The arguments of a step, filled if possible. */
 export async function readStepArgs(store: Store, run: RunState, step: string): Promise<unknown> {
   const outputs = Object.create(null) as Record<string, unknown>;
   const args = run.chain.steps.find(({ id }) => id === step)?.args;
@@ -28,6 +28,6 @@ export async function readStepArgs(store: Store, run: RunState, step: string): P
     await readOutputs(store, run, outputs);
     return fillTemplates(args, { params: run.params, outputs });
   } catch {
-    return args; // As they are written is better than nothing.
+    return args; // The unfilled arguments are better than none.
   }
 }

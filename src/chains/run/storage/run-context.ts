@@ -13,13 +13,13 @@ export interface RunContext {
   readonly gate: ChainGuard;
   readonly rules: RunRules;
   readonly abilities: ReadonlyMap<string, Ability>;
-  /** By output key. */
+  /** The outputs so far, by output key. */
   readonly outputs: Record<string, unknown>;
-  /** What fired before the step that came last. */
+  /** The latest rule check. */
   lastCheck: RuleCheckResult;
 }
 
-/** Says what each rule saw; the journal holds the values only where content is held. */
+/** Reports the finding of each rule; the journal gets the values only if it keeps content. */
 export function recordRuleChecks(context: RunContext, step: string, check: RuleCheckResult): void {
   context.lastCheck = check;
   const { active, gate } = context;

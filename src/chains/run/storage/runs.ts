@@ -1,4 +1,4 @@
-/** Runs as they lie in a store: what changes in one small cell, the plan and the outputs beside it. */
+/** Stores runs: the changing state in one small cell, the plan and the outputs in cells beside it. */
 
 import { SwitchgearError } from '../../../core/error.ts';
 import type { EntryBody } from '../../../core/event.ts';
@@ -19,7 +19,7 @@ import {
 
 const prefix = 'chain/';
 
-/** A run without what never changes; steps without their names, which the plan has. */
+/** The changing part of a run; the plan has the rest, and the names of the steps. */
 type StoredRun = Omit<RunState, keyof Plan | 'steps'> & {
   readonly chainId: string;
   readonly steps: readonly Omit<StepState, 'id'>[];
@@ -39,18 +39,18 @@ export type RunWriteResult =
   | { readonly status: 'committed'; readonly run: RunState }
   | Extract<ChangeResult, { readonly status: 'rejected' | 'unavailable' }>;
 
-/** A line of a list: enough to find a run again. */
+/** A run in a list of runs. */
 export type RunSummary = Pick<
   RunState,
   'id' | 'status' | 'startedWallMs' | 'endedWallMs' | 'end' | 'card' | 'owner'
 > & {
   readonly chain: string;
-  /** Steps that are over, of all. */
+  /** The number of finished steps. */
   readonly passed: number;
   readonly steps: number;
 };
 
-/** Writes a new run; refused where there is one of that id. */
+/** Writes a new run; rejected if the id exists. */
 export async function createRun(store: Store, run: RunState, onEntry?: EntryListener): Promise<RunWriteResult> {
   if (store.shared === undefined) evictOldestRun(store);
   const stored = pack(run);
@@ -66,7 +66,7 @@ export async function createRun(store: Store, run: RunState, onEntry?: EntryList
           update: (before) => {
             const current = before as StoredRun | null;
             if (current === null) return stored;
-            // It was written by us, just now.
+            // A repeated write of the same owner.
             return current.owner?.process === run.owner?.process ? current : undefined;
           },
         },
@@ -79,7 +79,7 @@ export async function createRun(store: Store, run: RunState, onEntry?: EntryList
   return result.status === 'committed' ? { status: 'committed', run } : result;
 }
 
-/** Moves a run that is known; what it becomes is decided on what is stored, not on what is known. */
+/** Applies a transition to the stored state of a run, which may be newer than the caller's. */
 export async function updateRun(
   store: Store,
   run: RunState,
@@ -110,7 +110,7 @@ export async function updateRun(
   return result.status === 'committed' ? { status: 'committed', run: next! } : result;
 }
 
-/** The run of an id, or an error that says why there is none. */
+/** Reads a run by its id; throws if there is none. */
 export async function loadRun(store: Store, id: string): Promise<RunState> {
   const stored = await readValue<StoredRun>(store, runKey(id));
   const text = stored && (await readStoredText(store, textKey(id, 'plan')));
@@ -128,7 +128,7 @@ export async function reloadRun(store: Store, run: RunState): Promise<RunState |
   return stored && unpack(stored, run);
 }
 
-/** Runs of the store, the newest first. */
+/** Lists the runs of the store, the newest first. */
 export async function listRuns(store: Store): Promise<readonly RunSummary[]> {
   const all = await readValues<StoredRun>(store, prefix, journalEntriesMax);
   return all
@@ -137,13 +137,13 @@ export async function listRuns(store: Store): Promise<readonly RunSummary[]> {
     .slice(0, chainRunsMax);
 }
 
-/** The output of a step; undefined where it has none. */
+/** The output of a step; undefined if the step has none. */
 export async function readOutput(store: Store, run: string, step: number): Promise<unknown> {
   const text = await readStoredText(store, textKey(run, step));
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
-/** The key of the cell that hints name. */
+/** The key of a run's cell, as `cell-changed` hints name it. */
 export function runKey(id: string): string {
   return prefix + encodeURIComponent(id);
 }
@@ -193,7 +193,7 @@ function summarizeRun({
   };
 }
 
-/** Nobody else keeps what lies in this process's memory: the oldest runs that are over go first. */
+/** Evicts the oldest finished run from a full memory store. */
 function evictOldestRun(store: Store): void {
   const keys = [...store.keys()].filter((key) => key.startsWith(prefix));
   if (keys.length < chainRunsMax) return;

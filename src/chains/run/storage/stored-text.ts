@@ -6,12 +6,12 @@ import { readValues, type ValueChange } from './values.ts';
 
 const prefix = 'chain-part/';
 
-/** The name of a text of a run: its plan, or the output of a step. */
+/** The key of a text of a run: its plan, or the output of a step. */
 export function textKey(run: string, what: 'plan' | number): string {
   return `${prefix}${encodeURIComponent(run)}/${what === 'plan' ? what : `out/${what}`}/`;
 }
 
-/** The changes that keep a text; it is written once. */
+/** The changes that write a text; a text is written once. */
 export function makeTextChanges(key: string, text: string): readonly ValueChange[] {
   const count = Math.max(1, Math.ceil(text.length / partLengthMax));
   return Array.from({ length: count }, (_, at) => {
@@ -25,7 +25,7 @@ export function makeTextChanges(key: string, text: string): readonly ValueChange
   });
 }
 
-/** The text, or undefined where there is none. */
+/** Reads a text; undefined if there is none. */
 export async function readStoredText(store: Store, key: string): Promise<string | undefined> {
   const parts = await readValues<string>(store, key, textPartsMax);
   if (parts.length === 0) return undefined;
@@ -35,13 +35,13 @@ export async function readStoredText(store: Store, key: string): Promise<string 
     .join('');
 }
 
-/** Forgets every text of a run that only this process has. */
+/** Drops every text of a run from a memory store. */
 export function dropTexts(store: Store, run: string): void {
   const own = `${prefix}${encodeURIComponent(run)}/`;
   for (const key of [...store.keys()]) if (key.startsWith(own)) store.drop(key);
 }
 
-/** Numbers of one length, so that parts are in order. */
+/** Formats the number of a part with a fixed length, so that keys sort in order. */
 function partKey(key: string, at: number): string {
   return key + String(at).padStart(4, '0');
 }

@@ -1,19 +1,19 @@
-/** Values that are kept in a store, whichever it is: in cells that processes share, or in this process's memory. */
+/** Reads and writes values in any store: in shared cells, or in the memory of this process. */
 
 import type { Card } from '../../../core/card.ts';
 import type { Entry } from '../../../core/event.ts';
 import type { CellUpdate, Change, PendingEntry, Store } from '../../../ports/store.ts';
 
-/** A value in its cell; null where there is none. */
+/** A value in its cell; null if there is none. */
 interface ValueCell<T> {
   value: T | null;
 }
 
-/** One stored value. `update` returns the next value, the same one for no change, or undefined to cancel. */
+/** A change of one value. `update` returns the next value, the same value for no change, or undefined to reject. */
 export interface ValueChange<T = unknown> {
   readonly key: string;
   readonly keepMs?: number;
-  /** It is written and then read by others, or later: nobody here goes on looking at it. */
+  /** Drop the cached cell after the write, because this process does not read the value again. */
   readonly releaseAfterWrite?: true;
   update(value: T | null): T | null | undefined;
 }
@@ -23,15 +23,15 @@ export interface CardChange {
   update(card: Card | undefined): Card | undefined;
 }
 
-/** Changes that are written together, or not at all. */
+/** Changes in one transaction: all or nothing. */
 export interface StoreChanges {
   readonly values?: readonly ValueChange[];
   readonly card?: CardChange | undefined;
-  /** Written where the last of them really changes something: a change that is repeated is not told twice. */
+  /** Written only if the last change has an effect: a repeated change writes no second entry. */
   readonly entries?: readonly PendingEntry[];
 }
 
-/** `rejected`: an update declined, or the value does not fit. `unavailable`: the store cannot be reached now. */
+/** `rejected`: an update returned undefined, or the value does not fit. `unavailable`: the store is unreachable. */
 export type ChangeResult =
   | { readonly status: 'committed' }
   | { readonly status: 'rejected'; readonly full: boolean }
@@ -53,7 +53,7 @@ export async function applyChanges(
     update: (state) => computeUpdate((state as ValueCell<unknown>).value, updateValue, (value) => ({ value })),
   }));
   if (card !== undefined) {
-    store.card(card.id); // Opens it as the store wants its cards to be seen.
+    store.card(card.id); // Opens the cell with the store's settings for cards.
     all.push({
       cell: store.cell<Card | null>(`card/${card.id}`, () => null),
       update: (state) => computeUpdate((state ?? undefined) as Card | undefined, card.update, (next) => next),
@@ -116,21 +116,21 @@ function getCell(store: Store, key: string): ValueCell<unknown> {
   return store.cell<ValueCell<unknown>>(key, () => ({ value: null })).state;
 }
 
-/** A look leaves no empty cell behind. */
+/** Reads a value without leaving an empty cell. */
 function readInMemory(store: Store, key: string): unknown {
   const { value } = getCell(store, key);
   if (value === null) store.drop(key);
   return value;
 }
 
-/** The value under a key, as the store has it now. */
+/** The current value of a key. */
 export async function readValue<T>(store: Store, key: string): Promise<T | undefined> {
   if (store.shared === undefined) return (readInMemory(store, key) ?? undefined) as T | undefined;
   const found = (await readValues<T>(store, key, 1)).find((each) => each.key === key);
   return found?.value;
 }
 
-/** Every value whose key begins so. */
+/** All values with this key prefix. */
 export async function readValues<T>(
   store: Store,
   prefix: string,
