@@ -40,9 +40,7 @@ export function plainCopy(input: unknown): { readonly value: unknown } | { reado
       }
       return list;
     }
-    const prototype: object | null = Object.getPrototypeOf(value);
-    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return foreign;
-    if (prototype !== null && !Object.hasOwn(prototype, 'hasOwnProperty')) return foreign;
+    if (!isPlainObject(value)) return foreign;
     const table = emptyTable();
     for (const key of Object.keys(value)) {
       spend();
@@ -55,6 +53,13 @@ export function plainCopy(input: unknown): { readonly value: unknown } | { reado
   } catch {
     return { reason };
   }
+}
+
+/** Whether an object is plain data, of this realm or another: no date, map or instance of a class. */
+export function isPlainObject(value: object): boolean {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (prototype === null) return true;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty');
 }
 
 /** Whether a copied value is a table. */

@@ -1,9 +1,9 @@
-/** Reads YAML and JSON strictly: plain data alone, as a tree of values that know their positions. */
+/** Reads YAML, JSON and values of a program strictly: plain data alone, as a tree with the positions of its values. */
 
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import { quoteLengthMax, reasonLengthMax } from '../core/limits.ts';
 import { type Path, shorten } from '../core/names.ts';
-import { reservedNames } from '../core/plain-copy.ts';
+import { isPlainObject, reservedNames } from '../core/plain-copy.ts';
 import { findJsonProblem } from './parse-json.ts';
 import { describeThrown, locateYaml } from './parse-yaml.ts';
 import type { FindPosition, SourcePosition, SyntaxProblem } from './parsed-document.ts';
@@ -128,18 +128,61 @@ function buildTree(
       return { kind: 'table', ...position, entries };
     }
     const value = isScalar(node) ? node.value : undefined;
-    if (typeof value === 'string' && value.length > textMax)
-      return makeInvalid(`must have at most ${textMax} characters, got ${value.length}`);
-    if (typeof value === 'number') {
-      if (!Number.isFinite(value)) return makeInvalid(`must be a finite number, got ${value}`);
-      if (losesDigits(value, (node as Scalar).source ?? ''))
-        return makeInvalid(`would be read as ${value}: put it in quotes`);
-    }
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
-      return { kind: 'value', ...position, value };
-    return makeInvalid('is no plain value');
+    if (typeof value === 'number' && Number.isFinite(value) && losesDigits(value, (node as Scalar).source ?? ''))
+      return makeInvalid(`would be read as ${value}: put it in quotes`);
+    const bad = checkScalar(value, textMax);
+    return bad === undefined ? { kind: 'value', ...position, value: value as ScalarNode['value'] } : makeInvalid(bad);
   };
   return buildNode(root, [], start);
+}
+
+/**
+ * Makes the tree of a value of a program, within the limits of a file. Every position is the start of a file; a key
+ * that is undefined is absent. Never throws.
+ */
+export function readPlainValue(
+  root: unknown,
+  { valuesMax, depthMax, textMax }: TreeLimits,
+): Required<Omit<PlainDocument, 'positionOf'>> {
+  const problems: TreeProblem[] = [];
+  let remaining = valuesMax;
+  const makeInvalid = (path: Path, detail: string): SourceNode => {
+    problems.push({ position: start, path, detail });
+    return { kind: 'invalid', ...start };
+  };
+  const buildNode = (value: unknown, path: Path): SourceNode => {
+    if (remaining-- === 0) return makeInvalid([], `there are more than ${valuesMax} values`);
+    if (remaining < 0) return { kind: 'invalid', ...start };
+    if (typeof value !== 'object' || value === null) {
+      const bad = checkScalar(value, textMax);
+      if (bad !== undefined) return makeInvalid(path, bad);
+      return { kind: 'value', ...start, value: value as ScalarNode['value'] };
+    }
+    if (path.length > depthMax) return makeInvalid(path, `is deeper than ${depthMax} levels`);
+    if (Array.isArray(value))
+      return { kind: 'list', ...start, items: Array.from(value, (item, index) => buildNode(item, [...path, index])) };
+    if (!isPlainObject(value)) return makeInvalid(path, 'is no plain value');
+    const entries = new Map<string, TableEntry>();
+    for (const [name, inner] of Object.entries(value)) {
+      const bad = checkKeyName(name, textMax);
+      if (bad !== undefined) problems.push({ position: start, path, detail: bad });
+      else if (inner !== undefined) entries.set(name, { ...start, value: buildNode(inner, [...path, name]) });
+    }
+    return { kind: 'table', ...start, entries };
+  };
+  try {
+    return { tree: buildNode(root, []), problems };
+  } catch {
+    return { tree: makeInvalid([], 'cannot be read'), problems };
+  }
+}
+
+/** Why a value is no scalar of a tree, as the end of a sentence. */
+function checkScalar(value: unknown, textMax: number): string | undefined {
+  if (typeof value === 'string')
+    return value.length > textMax ? `must have at most ${textMax} characters, got ${value.length}` : undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `must be a finite number, got ${value}`;
+  return typeof value === 'boolean' || value === null ? undefined : 'is no plain value';
 }
 
 /** Account numbers and codes are no numbers: zeros before them and digits beyond the sixteenth would be lost. */
@@ -156,11 +199,17 @@ function checkKey(
   if (isAlias(node) || (node as (Node & { anchor?: string }) | null)?.anchor !== undefined)
     return 'has a key with an anchor or alias: write it out';
   if (typeof name !== 'string') return 'has a key that is no text: put it, or {{…}}, in quotes';
-  if (name.length > textMax) return `has a key of ${name.length} characters`;
-  const quotedName = JSON.stringify(shorten(name, quoteLengthMax));
-  if (reservedNames.includes(name)) return `has the key ${quotedName}, which is reserved`;
   const before = entries.get(name);
-  return before && `has the key ${quotedName} twice, first in line ${before.line}`;
+  return checkKeyName(name, textMax) ?? (before && `has the key ${quoteKey(name)} twice, first in line ${before.line}`);
+}
+
+function checkKeyName(name: string, textMax: number): string | undefined {
+  if (name.length > textMax) return `has a key of ${name.length} characters`;
+  return reservedNames.includes(name) ? `has the key ${quoteKey(name)}, which is reserved` : undefined;
+}
+
+function quoteKey(name: string): string {
+  return JSON.stringify(shorten(name, quoteLengthMax));
 }
 
 /** Converts a tree to plain data; the names of a prototype are problems of the tree, so no table has them. */

@@ -6,7 +6,8 @@ import { readPlainDocument, type SourceNode } from '../../document/plain-tree.ts
 import { makeProblem, type Problem } from './problem.ts';
 
 const start = { line: 1, column: 1 };
-const limits = { valuesMax: chainValuesMax, depthMax: chainDepthMax, textMax: chainTextMax };
+/** How much the tree of a chain may hold. */
+export const chainTreeLimits = { valuesMax: chainValuesMax, depthMax: chainDepthMax, textMax: chainTextMax };
 
 /** The tree of a chain file; undefined if there is at least one problem. */
 export interface ChainDocument {
@@ -21,7 +22,7 @@ export function readChainDocument(text: string, file: string, problems: Problem[
     problems.push(sizeProblem);
     return { tree: undefined, positionOf: () => undefined };
   }
-  const read = readPlainDocument(text, file.toLowerCase().endsWith('.json') ? 'JSON' : 'YAML', limits);
+  const read = readPlainDocument(text, file.toLowerCase().endsWith('.json') ? 'JSON' : 'YAML', chainTreeLimits);
   problems.push(...read.problems.map(({ position, path, detail }) => makeProblem(position, path, detail)));
   const { tree, positionOf } = read;
   if (problems.length > 0 || tree?.kind !== 'value' || tree.value !== null) return { tree, positionOf };

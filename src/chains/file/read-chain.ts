@@ -5,7 +5,8 @@ import { valueProblem } from '../../core/declare/check-value.ts';
 import { chainBytesMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import type { RuleSettings } from '../../core/settings.ts';
-import { toPlainData } from '../../document/plain-tree.ts';
+import type { SourcePosition } from '../../document/parsed-document.ts';
+import { type SourceNode, toPlainData } from '../../document/plain-tree.ts';
 import { readUtf8 } from '../../document/read-utf8.ts';
 import type { Chain } from './chain.ts';
 import { readChainDocument } from './chain-document.ts';
@@ -42,15 +43,26 @@ const chainKeys: readonly string[] = [
 export function readChain(text: string, file = 'chain.yaml', settings: LookupSettings = {}): ChainReading {
   const problems: Problem[] = [];
   const { tree, positionOf: findPosition } = readChainDocument(text, file, problems);
-  const table =
-    tree && readTable(problems, { node: tree, path: [], position: tree }, [...chainKeys, '$schema'], ['id', 'steps']);
-  if (tree === undefined || table === undefined) return { problems: sortProblems(problems), warnings: [] };
-  const chain = readChainTable(problems, table);
+  if (tree === undefined) return { problems: sortProblems(problems), warnings: [] };
   const positionOf = (path: Path) => findPosition(path) ?? { line: tree.line, column: tree.column };
+  const { chain, warnings } = readChainTree(problems, tree, positionOf);
+  if (chain === undefined) return { problems: sortProblems(problems), warnings: [] };
+  return { chain, problems, warnings: sortProblems([...warnings, ...lintChain(chain, positionOf, settings)]) };
+}
+
+/** Checks the tree of a chain, from a file or from code. Without a chain there is at least one problem. */
+export function readChainTree(
+  problems: Problem[],
+  tree: SourceNode,
+  positionOf: (path: Path) => SourcePosition,
+): { readonly chain?: Chain; readonly warnings: readonly Problem[] } {
+  const source = { node: tree, path: [], position: tree };
+  const table = readTable(problems, source, [...chainKeys, '$schema'], ['id', 'steps']);
+  if (table === undefined) return { warnings: [] };
+  const chain = readChainTable(problems, table);
   const names = checkNames(chain, positionOf);
   problems.push(...names.problems);
-  if (problems.length > 0) return { problems: sortProblems(problems), warnings: [] };
-  return { chain, problems, warnings: sortProblems([...names.warnings, ...lintChain(chain, positionOf, settings)]) };
+  return problems.length > 0 ? { warnings: [] } : { chain, warnings: names.warnings };
 }
 
 /** Reads a chain file. Throws `invalid_chain` with one problem per line; messages call the file `name`. */

@@ -14,6 +14,7 @@ import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import type { AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
+import { checkChain } from '../file/check-chain.ts';
 import { readParams } from '../file/params.ts';
 import { expireCard } from './approval/stored-card.ts';
 import { createOwner, isOwnerGone } from './ownership.ts';
@@ -85,7 +86,10 @@ export interface ResolveOptions {
 
 /** Starts, resumes, lists and cancels runs of chains. */
 export interface Chains {
-  /** Runs a chain to its end, or until it has to stop; the returned state says where. */
+  /**
+   * Runs a chain to its end, or until it has to stop; the returned state says where. A chain from code is checked like
+   * a file: rejects with `invalid_chain` and every problem.
+   */
   run(chain: Chain, params?: Readonly<Record<string, unknown>>, options?: RunOptions): Promise<RunState>;
   /** Resumes a run whose process is gone, that waits for an answer, or that was throttled. */
   resume(id: string, options?: Pick<RunOptions, 'signal' | 'wait'>): Promise<RunState>;
@@ -144,12 +148,13 @@ interface ChainsContext {
 /** Starts a run: everything that can refuse it is checked before the run is stored. */
 async function startRun(
   { runner, sources }: ChainsContext,
-  chain: Chain,
-  input: Readonly<Record<string, unknown>>,
+  input: Chain,
+  values: Readonly<Record<string, unknown>>,
   options: RunOptions,
 ): Promise<RunState> {
   const { store, clock } = runner;
-  const params = readParams(chain, input);
+  const chain = checkChain(input);
+  const params = readParams(chain, values);
   const modelRules = options.modelText === undefined ? [] : readModelRules(options.modelText, chain);
   // Rules that cannot be filled refuse the run before any server starts.
   buildChainRules(chain, params, modelRules);
