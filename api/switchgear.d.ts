@@ -475,7 +475,10 @@ export type PolicyDocument = {
     readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined;
 };
 
-export type PolicyInput = PolicyDocument | CheckedPolicy;
+export type PolicyInput = (PolicyDocument & {
+    readonly settings?: never;
+    readonly provenance?: never;
+}) | CheckedPolicy;
 
 export interface Price {
     readonly costUsd: number;

@@ -61,7 +61,10 @@ export interface BreakerSettings {
    * @default ['InvalidArguments', 'FileNotFound']
    */
   readonly ignoreErrors: readonly string[];
-  /** Time a call may take; a call past this time is a failure. @default 30 */
+  /**
+   * Time a call may take; a call past this time is a failure. A model has one only if `tools` or the code sets it.
+   * @default 30
+   */
   readonly timeoutSecs?: number;
   /** Run the health check of a tool that has one while its circuit is open. @default true */
   readonly enableHealthCheck: boolean;
@@ -85,7 +88,7 @@ export interface LoopSettings {
   readonly tokenCap: number;
   /** Whether a row of alike outputs continues across calls that brought nothing new. @default true */
   readonly rowAcrossCalls: boolean;
-  /** Unchanged repeats of a refused call that are refused again; the next repeat halts the task. @default 2 */
+  /** Times that an unchanged call is refused; the next repeat halts the task. @default 2 */
   readonly refusedRepeats: number;
   /** Model turns whose points are added up. @default 11 */
   readonly turns: number;
@@ -306,7 +309,7 @@ export interface RuleText {
   /** When the rule fires, e.g. `amount>500` or `frequency>10/1h`. */
   readonly condition: string;
   /** `abort`, `confirm` or `throttle`. */
-  readonly action: string;
+  readonly action: 'abort' | 'confirm' | 'throttle';
   /** The text for the model and the person; by default the observed value. */
   readonly reason?: string;
 }

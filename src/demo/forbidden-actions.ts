@@ -10,7 +10,7 @@ const bigPayments = {
   condition: 'amount>500',
   action: 'confirm',
   reason: 'More than $500 needs a person.',
-};
+} as const;
 
 const forbiddenShell: Scene = {
   title: 'The agent reads a file, then reaches for the shell, which a rule forbids.',
@@ -85,7 +85,7 @@ const mailBurst: Scene = {
   expected: { code: 'rule_throttled', attempts: 6, ran: 3 },
   async play(context) {
     const reason = 'Three mails a minute are enough.';
-    const rule = { target: 'tool:send_mail', condition: 'frequency>3/1m', action: 'throttle', reason };
+    const rule = { target: 'tool:send_mail', condition: 'frequency>3/1m', action: 'throttle', reason } as const;
     const gear = context.gear({ policy: { rules: [rule] } });
     const send_mail = gear.guard('send_mail', async (to: string) => `sent to ${to}`);
     const agent = scriptedAgent(

@@ -71,7 +71,7 @@ export interface SwitchgearOptions {
 }
 
 /** A policy document, or a policy that `loadPolicy` or `checkPolicy` returned. */
-export type PolicyInput = PolicyDocument | CheckedPolicy;
+export type PolicyInput = (PolicyDocument & { readonly settings?: never; readonly provenance?: never }) | CheckedPolicy;
 
 /** Options of `gear.task` and `gear.startTask`. */
 export interface TaskOptions {

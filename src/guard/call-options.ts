@@ -15,7 +15,7 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   readonly breaker?: Partial<BreakerSettings>;
   /**
    * Seconds after which a call fails, 0 = no limit.
-   * @default the policy's `timeout_secs`: 30 for tools, none for others
+   * @default the policy's `timeout_secs`: 30 for tools and steps, that of `[tools]` for models, none for delegations
    */
   readonly timeoutSecs?: number;
   /** Called instead of a refusal while the breaker is open. @default none */
@@ -27,7 +27,8 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   /** Reads the usage of one call from its result. @default none */
   readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
   /**
-   * Set to true if the function returns a promise but is not declared `async`, so that its first call may wait.
+   * Set to true if the function returns a promise but is not declared `async`: before its first result the gear cannot
+   * know, so a refusal would arrive as a value instead of a promise, and the first call could not wait.
    * @default false
    */
   readonly async?: boolean;

@@ -34,7 +34,9 @@ const parallelCalls = (count: number, tool: string): HostTurn => ({
   calls: pageTurns(count, tool).flatMap(({ calls = [] }) => calls),
 });
 
-const confirmed = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm', reason: 'Over $500.' }] };
+const confirmed = {
+  rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm', reason: 'Over $500.' }],
+} as const;
 const payment = callTurn('pay', { amount: 750 });
 
 /** All stories of the suite. */
@@ -197,7 +199,7 @@ export const adapterStories: readonly AdapterStory[] = [
   {
     title: 'a throttled call waits until its time and then runs',
     async run({ gear, play, reached, clock }) {
-      const rules = [{ target: 'tool:read', condition: 'frequency>1/1m', action: 'throttle' }];
+      const rules = [{ target: 'tool:read', condition: 'frequency>1/1m', action: 'throttle' }] as const;
       const policy = { rules, rule_settings: { throttle: 'delay', max_delay_secs: 120 } } as const;
       const ended: HostTranscript[] = [];
       const running = play(gear(policy), [...pageTurns(2), done]).then((transcript) => ended.push(transcript));

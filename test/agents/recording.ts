@@ -14,7 +14,7 @@ import {
   opencodeReader,
   type Reader,
 } from '../../src/agents/index.ts';
-import { createSwitchgear, type Entry, type PolicyInput, type Switchgear, type Task } from '../../src/index.ts';
+import { createSwitchgear, type Entry, type PolicyDocument, type Switchgear, type Task } from '../../src/index.ts';
 import { priceBook } from '../../src/prices/index.ts';
 import { type SimulatedClock, simulatedClock } from '../../src/testing/index.ts';
 import { root } from '../harness/source.ts';
@@ -80,7 +80,7 @@ export interface SupervisedRun {
 }
 
 /** A gear that watches one run. */
-export function superviseRun(reader: Reader, policy: PolicyInput = {}): SupervisedRun {
+export function superviseRun(reader: Reader, policy: PolicyDocument = {}): SupervisedRun {
   const clock = simulatedClock();
   const entries: Entry[] = [];
   const gear = createSwitchgear({
@@ -111,7 +111,7 @@ export interface Played extends SupervisedRun {
 }
 
 /** Plays a recording with its own timing. A halt ends it, as it would have ended the process. */
-export function play({ cli, lines, endMs }: Recording, policy?: PolicyInput): Played {
+export function play({ cli, lines, endMs }: Recording, policy?: PolicyDocument): Played {
   const run = superviseRun(readers[cli](), policy);
   let read = 0;
   for (const { atMs, line } of lines) {

@@ -156,3 +156,23 @@ test('cards lists what waits for a person, and answers it', () => {
   assert.equal(gear.cards.answer(card!.id, card!.actions[0]!, 'ann')?.state, 'answered');
   assert.equal(gear.cards.answer('nobody', 'dismiss', 'ann'), undefined);
 });
+
+test('a function that returns a stream is settled at once, and an error in mid-stream is not counted', async () => {
+  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+  const generate = gear.guard('generate', async function* () {
+    yield 1;
+    throw new Error('broken');
+  });
+  const open = gear.guard(
+    'open',
+    async () => new ReadableStream({ pull: (stream) => stream.error(new Error('broken')) }),
+  );
+  for (const [name, call] of Object.entries({ generate, open })) {
+    const stream = (await call()) as AsyncIterable<unknown>;
+    await assert.rejects(async () => {
+      for await (const _ of stream);
+    }, /broken/);
+    const { totalRequests, totalFailures } = gear.breaker(name).stats;
+    assert.deepEqual([totalRequests, totalFailures], [1, 0]);
+  }
+});

@@ -290,7 +290,7 @@ test('a health check that throws or answers nonsense leaves the circuit open', a
 });
 
 test('an approver that answers nonsense or throws has not approved', async () => {
-  const policy = { rules: [{ target: '*', condition: 'ability:pay', action: 'confirm' }] };
+  const policy = { rules: [{ target: '*', condition: 'ability:pay', action: 'confirm' }] } as const;
   for (const [name, value] of Object.entries(values)) {
     for (const ask of [() => value, () => Promise.reject(value), () => ({ approved: value }), hostile]) {
       const { gear } = gearOf({ policy, approver: { name: 'odd', ask: ask as never } });

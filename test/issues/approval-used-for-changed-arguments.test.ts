@@ -6,7 +6,7 @@ import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import type { Answer } from '../../src/ports/approver.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
-const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
+const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] } as const;
 
 test('if arguments change while a question is open, a person is asked again', async () => {
   const order = { amount: 600 };

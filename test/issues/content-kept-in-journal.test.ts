@@ -9,7 +9,7 @@ function kept(gear: ReturnType<typeof createSwitchgear>): string {
   return JSON.stringify([gear.journal(), gear.snapshot().cards]);
 }
 
-for (const action of ['abort', 'confirm', 'throttle']) {
+for (const action of ['abort', 'confirm', 'throttle'] as const) {
   test(`the number that a rule to ${action} saw is passed to the caller and not stored`, async () => {
     const policy = {
       rules: [{ target: 'tool:pay', condition: 'amount>500', action }],

@@ -6,7 +6,7 @@ import { noApprover } from '../../src/approvers/index.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 
 test('where the approver is not there, the call is refused and no card is left open', async () => {
-  const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] };
+  const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] } as const;
   const gear = createSwitchgear({ approver: noApprover, policy, log: 'silent', env: {} });
   const pay = gear.guard('pay', async () => 'paid');
   assert.equal(refusalOf(await pay())?.code, 'rule_unanswered');

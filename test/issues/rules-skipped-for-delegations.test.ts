@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, refusalOf, type SwitchgearOptions } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-function ruled(action: string, options: SwitchgearOptions = {}) {
+function ruled(action: 'abort' | 'confirm', options: SwitchgearOptions = {}) {
   const policy = { rules: [{ target: '*', condition: 'ability:chef_team', action }] };
   return createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy, ...options });
 }
@@ -44,7 +44,9 @@ test('a delegation without a confirmation does not run, and the refusal counts',
 });
 
 test('a rule on results reads what a worker brings back', async () => {
-  const policy = { rules: [{ target: 'tool:chef', condition: 'output:result|contains:poison', action: 'abort' }] };
+  const policy = {
+    rules: [{ target: 'tool:chef', condition: 'output:result|contains:poison', action: 'abort' }],
+  } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   const result = await gear.task({}, () => gear.delegate('chef', () => 'a poisonous soup'));
   assert.equal(result.status === 'halted' && result.halt.code, 'rule_abort');

@@ -7,7 +7,7 @@ import { simulatedClock } from '../../src/testing/index.ts';
 
 const confirmPayments = {
   rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm', reason: 'More than $500 needs a person.' }],
-};
+} as const;
 
 function payingGear(options: SwitchgearOptions = {}) {
   const clock = simulatedClock();

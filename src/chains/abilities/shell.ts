@@ -28,7 +28,8 @@ export interface ShellOptions {
    */
   readonly cwd?: string;
   /**
-   * The environment of commands.
+   * The environment from which commands get HOME, LANG, LC_ALL, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ and USER. A
+   * command gets any other variable only through the argument `env` of its step.
    * @default process.env
    */
   readonly env?: Environment;

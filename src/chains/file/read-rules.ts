@@ -12,7 +12,7 @@ const ruleKeys: readonly string[] = ['condition', 'action', 'reason'];
 /** Reads the rules, one for each item of the list; an invalid item is a problem and keeps its place in the list. */
 export function readRules(problems: Problem[], chain: TableReader, target: string): readonly RuleText[] {
   const items = chain.list('circuit_breakers', chainRulesMax) ?? [];
-  return items.map((item) => readRule(problems, item, target) ?? { target, condition: '', action: '' });
+  return items.map((item) => readRule(problems, item, target) ?? { target, condition: '', action: 'abort' });
 }
 
 function readRule(problems: Problem[], item: LocatedNode, target: string): RuleText | undefined {
@@ -58,5 +58,6 @@ function parseRuleLine(text: string, target: string): RuleText {
       .join('|')
       .trim(),
   );
-  return { target, condition, action: parts[conditionParts]?.trim() ?? '', ...(reason !== '' && { reason }) };
+  const action = (parts[conditionParts]?.trim() ?? '') as RuleText['action']; // `checkRuleText` refuses another word.
+  return { target, condition, action, ...(reason !== '' && { reason }) };
 }

@@ -31,10 +31,13 @@ export function explain(stop: Stop, subject: RefusalSubject): Refusal {
   };
 }
 
-function makeContext({ kind, counters, reason, retryAtMs }: Stop, { name, atMs }: RefusalSubject): RefusalContext {
+function makeContext(
+  { kind, control, counters, reason, retryAtMs }: Stop,
+  { name, atMs }: RefusalSubject,
+): RefusalContext {
   const { actual = '?', limit = '?' } = counters;
   const soon = retryAtMs === undefined ? undefined : `in ${Math.max(0, Math.ceil((retryAtMs - atMs) / 1000))}s`;
-  return { name, kind, counters, reason, actual, limit, reached: `${actual} of ${limit}`, soon };
+  return { name, kind, control, counters, reason, actual, limit, reached: `${actual} of ${limit}`, soon };
 }
 
 /** The actions of a person on a halt: retry with raised limits, pause, and what the code adds. */

@@ -10,7 +10,7 @@ import type { BoundControl, Panel } from '../../core/decide.ts';
 import type { FeatureDeclaration } from '../../core/declare/control-declaration.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { callSitesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
-import type { BreakerSettings } from '../../core/settings.ts';
+import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
 import type { Cell } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
@@ -109,7 +109,9 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   }
   const boundControls = shared.filter((bound) => bound !== undefined);
   const budgetSet = budgetSetOf(runtime, task ?? runtime);
-  const timeoutMs = isWorker || kind === 'model' ? 0 : (own.timeoutSecs ?? 0) * 1000;
+  const isTimed = kind === 'tool' || kind === 'step';
+  const timeoutSecs = isTimed ? own.timeoutSecs : ownTimeoutSecs(settings, target, overrides);
+  const timeoutMs = (timeoutSecs ?? 0) * 1000;
   return {
     target,
     task,
@@ -128,6 +130,17 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     session,
     epoch: runtime.epoch,
   };
+}
+
+/** The timeout of a model or delegation: none, unless `[tools]` names the model or the code sets one. */
+function ownTimeoutSecs(
+  { circuitBreaker, ...settings }: Settings,
+  { name, kind }: Target,
+  overrides: Partial<BreakerSettings>,
+): number | undefined {
+  const { timeoutSecs: _, ...general } = circuitBreaker;
+  const tools = kind === 'model' ? settings.tools : {}; // A worker is no tool.
+  return resolveBreaker({ ...settings, circuitBreaker: general, tools }, { tool: name, overrides }).timeoutSecs;
 }
 
 /** The key of a breaker, by its scope; models have their own keys. */

@@ -11,10 +11,10 @@ import {
   plainTextReader,
   readerFor,
 } from '../../../src/agents/index.ts';
-import type { PolicyInput } from '../../../src/index.ts';
+import type { PolicyDocument } from '../../../src/index.ts';
 import { type SupervisedRun, superviseRun } from '../recording.ts';
 
-const run = (policy?: PolicyInput) => superviseRun(plainTextReader(), policy);
+const run = (policy?: PolicyDocument) => superviseRun(plainTextReader(), policy);
 const use = (id: string, name = 'Bash', input: unknown = { command: id }): AgentEvent => ({
   type: 'tool_use',
   id,

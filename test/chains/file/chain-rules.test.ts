@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import type { ParamValues } from '../../../src/chains/file/chain.ts';
 import { chainRules, checkRuleText, parseConditionTemplate } from '../../../src/chains/file/chain-rules.ts';
 import { parseRuleText } from '../../../src/core/controls/rules/rule.ts';
+import type { RuleText } from '../../../src/core/settings.ts';
 
 const target = 'chain:c';
-const chainWith = (condition: string, action = 'abort', reason?: string) => ({
+const chainWith = (condition: string, action: RuleText['action'] = 'abort', reason?: string) => ({
   id: 'c',
   rules: [{ target, condition, action, ...(reason !== undefined && { reason }) }],
 });
@@ -121,7 +122,7 @@ test('no value of a parameter changes the action, the kind or the fixed pieces o
   fc.assert(
     fc.property(
       fc.constantFrom(...conditions),
-      fc.constantFrom('abort', 'confirm', 'throttle'),
+      fc.constantFrom('abort' as const, 'confirm' as const, 'throttle' as const),
       nasty,
       (condition, action, x) => {
         let rules: ReturnType<typeof chainRules>;
@@ -162,7 +163,7 @@ test('a rule that no parameter could mend is a problem when it is read', () => {
     ['ability:a b', 'abort', /one name/],
     ['a>1', 'explode', /abort, confirm or throttle/],
   ] as const) {
-    assert.match(checkRuleText({ target, condition, action }) ?? '', message, condition);
+    assert.match(checkRuleText({ target, condition, action: action as 'abort' }) ?? '', message, condition);
   }
   for (const condition of [
     'amount>{{x}}',

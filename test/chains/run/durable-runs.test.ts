@@ -255,7 +255,10 @@ for (const [name, make] of Object.entries(kinds)) {
     const store = await make(place);
     const long = `"\\${'ä\u0000"'.repeat(60_000)}`;
     const chain = chainOf([step('fetch', { args: { text: 'x'.repeat(60_000), more: 'y"'.repeat(30_000) } }), 'ask']);
-    const asking = { ...chain, rules: [{ target: 'chain:plan', condition: 'ability:ask', action: 'confirm' }] };
+    const asking = {
+      ...chain,
+      rules: [{ target: 'chain:plan', condition: 'ability:ask', action: 'confirm' }],
+    } as const;
     const chains = createChains({ abilities: [counting({ fetch: () => ({ long }) })], store, ...quiet });
     assert.equal((await chains.run(asking, {}, { id: 'r', wait: false, origin: 'a/file.yaml' })).status, 'waiting');
     const other = await make(place);

@@ -13,7 +13,7 @@ export function step(id: string, more: Partial<ChainStep> = {}): ChainStep {
 
 /** A rule of a chain: `condition|action|reason`. */
 function ruleOf(line: string, chain: string): RuleText {
-  const [condition = '', action = '', reason] = line.split('|');
+  const [condition = '', action, reason] = line.split('|') as [string, RuleText['action'], string?];
   return { target: `chain:${chain}`, condition, action, ...(reason !== undefined && { reason }) };
 }
 

@@ -255,7 +255,7 @@ test('a success that cost nothing is not looked at; a failure and a fired output
   assert.deepEqual(replayed(quiet), { decisions: 0, differences: [] });
   const loud = [started(limits), settled(1_001, failure, call)];
   assert.deepEqual(replayed(loud).differences, ['2 none: halt duration_limit of t']);
-  const rules = [{ target: 'tool:search', condition: 'output:result|contains:secret', action: 'abort' }];
+  const rules = [{ target: 'tool:search', condition: 'output:result|contains:secret', action: 'abort' }] as const;
   const rule = 'tool:search|output:result|contains:secret|abort';
   const leaked = settled(1, success, call, { resultHits: [{ rule, seen: 'secret' }] });
   assert.deepEqual(replayed([started(), leaked], { rules }).differences, ['2 none: halt rule_abort of t']);
@@ -285,7 +285,7 @@ test('a worker that failed too often ends the root, and a success ends nobody', 
 });
 
 test('a question or a wait is compared, and its answer is the journal’s own', () => {
-  const rules = [{ target: 'tool:search', condition: 'amount>5', action: 'confirm' }];
+  const rules = [{ target: 'tool:search', condition: 'amount>5', action: 'confirm' }] as const;
   const call = { task: 't', hits: [{ rule: 'tool:search|amount>5|confirm', seen: 'amount 6' }] };
   const ask = makeStop('ask', { code: 'rule_declined' });
   const decision = { verdict: ask, votes: [] };

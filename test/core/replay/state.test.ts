@@ -13,7 +13,7 @@ import {
 import type { BreakerSettings } from '../../../src/core/settings.ts';
 import { makeAction, makeLimits } from '../../harness/control-story.ts';
 
-const rule = { target: '*', condition: 'amount>5', action: 'abort' };
+const rule = { target: '*', condition: 'amount>5', action: 'abort' } as const;
 const own = (name: string, scope: Control['scope']) =>
   ({ name, scope, initial: () => ({ of: name }) }) as unknown as Control<never>;
 

@@ -13,7 +13,7 @@ function stage(policy: PolicyInput = {}) {
   return { clock, gear, task: gear.startTask() };
 }
 
-const confirm = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
+const confirm = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] } as const;
 const big = [{ amount: 750 }];
 
 /** The code of a refusal, or what was returned. */

@@ -99,7 +99,7 @@ test('whatever comes, the text is bounded and nothing is thrown', () => {
 });
 
 function journalOf(journal: object | undefined) {
-  const rules = [{ target: 'tool:rm', condition: 'ability:rm', action: 'abort' }];
+  const rules = [{ target: 'tool:rm', condition: 'ability:rm', action: 'abort' }] as const;
   const policy = { rules, ...(journal && { journal }) };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   const read = gear.guard('read', (_path: string) => 1);
@@ -133,7 +133,7 @@ test('no argument is stored by default, nor after a reload switched journal.cont
 });
 
 test('a question and the refusal after it are stored with the arguments asked about', async () => {
-  const rules = [{ target: 'tool:send', condition: 'ability:send', action: 'confirm' }];
+  const rules = [{ target: 'tool:send', condition: 'ability:send', action: 'confirm' }] as const;
   const policy = { rules, journal: { content: 'redacted' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   await gear.guard('send', async (_to: string) => 1)('bob');

@@ -44,6 +44,15 @@ test('an unknown setting or an impossible value does not compile, and throws', (
   assert.throws(() => createSwitchgear({ ...quiet, policy: { preset: 'bold' } }));
   // @ts-expect-error: a threshold is a number.
   assert.throws(() => createSwitchgear({ ...quiet, policy: { tools: { search: { failure_threshold: '3' } } } }));
+  // @ts-expect-error: there is no such action of a rule.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { rules: [{ condition: 'a>1', action: 'abrot' }] } }));
+});
+
+test('a document with parts of a checked policy does not compile, and throws', () => {
+  // @ts-expect-error: provenance is a part of a checked policy.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { provenance: new Map(), task: {} } }));
+  // @ts-expect-error: settings are a part of a checked policy.
+  assert.throws(() => createSwitchgear({ ...quiet, policy: { settings: {}, task: {} } }));
 });
 
 test('the type has every alias of the table', () => {

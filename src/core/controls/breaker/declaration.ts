@@ -32,7 +32,8 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
   same_error_only: 'Count only the same error in a row.',
   count_errors: 'Names of errors that count; unlisted errors count too.',
   ignore_errors: 'Names of errors that never count, also when they are in both lists.',
-  timeout_secs: 'Time a call may take; a call past this time is a failure.',
+  timeout_secs:
+    'Time a call may take; a call past this time is a failure. A model has one only if `[tools]` or the code sets it.',
   enable_health_check: 'Run the health check of a tool that has one while its circuit is open.',
   health_check_interval_secs: 'Time between two health checks.',
   graceful_degradation: 'Refusals are returned as values; false throws them.',

@@ -46,12 +46,14 @@ export const rulesDeclaration = {
       remedy: 'nothing: it is forbidden',
       byCall: true,
       texts(context: RefusalContext): RefusalTexts {
-        const { name, reason } = context;
-        return stoppedTexts(
-          context,
-          reason ?? `a rule forbids '${name}'`,
-          'This is forbidden by a rule. Do not try to get around it.',
-        );
+        const { name, control, reason } = context;
+        if (control !== 'operator') {
+          const remediation = 'This is forbidden by a rule. Do not try to get around it.';
+          return stoppedTexts(context, reason ?? `a rule forbids '${name}'`, remediation);
+        }
+        const who =
+          name === 'signal' ? 'The program that started this task cancelled it.' : 'An operator halted this task.';
+        return stoppedTexts(context, reason ?? 'halted by hand', `${who} Stop now, and call nothing else.`);
       },
     },
     rule_declined: {

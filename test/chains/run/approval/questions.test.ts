@@ -6,6 +6,7 @@ import { dropStandingApproval, listStandingApprovals } from '../../../../src/cha
 import { answerStoredCard } from '../../../../src/chains/run/approval/stored-card.ts';
 import { type ChainsOptions, createChains, type RunOptions } from '../../../../src/chains/run/chains.ts';
 import type { RunEvent } from '../../../../src/chains/run/state/run-event.ts';
+import type { RuleText } from '../../../../src/core/settings.ts';
 import { memoryStore } from '../../../../src/stores/memory.ts';
 import { promisesSettled, simulatedClock } from '../../../../src/testing/simulated-clock.ts';
 import { bothStores, testOn } from '../../../stores/both-stores.ts';
@@ -17,7 +18,7 @@ const asking = chainOf(['first', 'pay', 'tell'], ['ability:pay|confirm|really pa
 /** The fields of a rule whose condition may have a pipe. */
 function partsOf(line: string) {
   const [, condition = '', action = '', reason] = /^(output:[^|]*\|[^|]*|[^|]*)\|(\w+)(?:\|(.*))?$/.exec(line) ?? [];
-  return { condition, action, ...(reason !== undefined && { reason }) };
+  return { condition, action: action as RuleText['action'], ...(reason !== undefined && { reason }) };
 }
 
 function world(more: Partial<ChainsOptions> = {}) {

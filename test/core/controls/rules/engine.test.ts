@@ -13,7 +13,7 @@ const ids = (rules: RulesInForce['rules']) => rules.map(({ id }) => id);
 
 test('the operator’s rules are read, each once; one that cannot be read refuses the policy', () => {
   assert.deepEqual(ids(parseOperatorRules([confirm, confirm])), ['tool:pay|amount>500|confirm']);
-  assert.throws(() => parseOperatorRules([confirm, { ...confirm, action: 'explode' }]), {
+  assert.throws(() => parseOperatorRules([confirm, { ...confirm, action: 'explode' as 'abort' }]), {
     name: 'SwitchgearError',
     code: 'invalid_policy',
     message: 'a rule cannot be read: action must be abort, confirm or throttle, got "explode"',
