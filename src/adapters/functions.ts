@@ -45,7 +45,7 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
     return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
   }
   const { name } = functions as AnyFunction;
-  if (name === '') throw invalid('a function without a name cannot be told from others: write protect({ name: fn })');
+  if (name === '') throw invalid('the function has no name: write protect({ name: fn })');
   return guarded(name, functions) as T;
 }
 

@@ -170,7 +170,8 @@ function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, message
   const { task, host } = run;
   if (task === undefined) return messages;
   // A tool that suspended its run did not return, so its outcome is unknown.
-  for (const settle of run.calls.values()) settle({ error: new DOMException('suspended', 'AbortError') });
+  for (const settle of run.calls.values())
+    settle({ error: new DOMException('the run was suspended before the call ended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
   recordUsage(host.gear, task, {

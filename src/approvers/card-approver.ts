@@ -26,7 +26,7 @@ export function cardApprover({ store }: { readonly store: Store }): Approver {
           signal.removeEventListener('abort', onAbort);
           settle();
         };
-        const onAbort = () => finish(() => reject(new Error('nobody waits for an answer any more')));
+        const onAbort = () => finish(() => reject(new Error('the question was withdrawn before it was answered')));
         const checkAnswer = () => {
           const answer = readAnswer(store, card.id);
           if (answer !== undefined) finish(() => resolve(answer));

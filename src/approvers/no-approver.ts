@@ -6,5 +6,5 @@ import type { Approver } from '../ports/approver.ts';
 export const noApprover: Approver = {
   name: 'nobody',
   isAvailable: () => false,
-  ask: () => Promise.reject(new Error('nobody is there to ask')),
+  ask: () => Promise.reject(new Error('no approver is configured')),
 };

@@ -43,7 +43,7 @@ export function terminalApprover({ input = process.stdin, output = process.stder
     name: 'terminal',
     isAvailable: () => input.isTTY === true,
     async ask(card, signal) {
-      if (input.isTTY !== true) throw new Error('there is no terminal to ask at');
+      if (input.isTTY !== true) throw new Error('there is no terminal: standard input is not a TTY');
       signal.throwIfAborted();
       const lines = createInterface({ input, output });
       const onAbort = () => lines.close();
@@ -62,7 +62,7 @@ export function terminalApprover({ input = process.stdin, output = process.stder
           output.write(`Please say ${words.join(', ')}.\n`);
           lines.prompt();
         }
-        throw new Error('nobody at the terminal said yes or no');
+        throw new Error('the terminal gave no yes or no');
       } finally {
         signal.removeEventListener('abort', onAbort);
         lines.close();

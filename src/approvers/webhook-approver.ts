@@ -53,14 +53,14 @@ function parseUrl(url: string): URL {
   if (address?.protocol === 'https:' || (address?.protocol === 'http:' && isLoopback)) return address;
   throw new SwitchgearError(
     'invalid_argument',
-    `the url of a webhook must be https or of this machine, got ${quoteValue(url)}`,
+    `the url of a webhook must start with https://, or be on this machine, got ${quoteValue(url)}`,
   );
 }
 
 /** Waits for the abort: the answer comes later through the store, to another approver. */
 function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const onAbort = () => reject(new Error('nobody waits for an answer any more'));
+    const onAbort = () => reject(new Error('the question was withdrawn before it was answered'));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
@@ -71,7 +71,7 @@ async function readBody(response: Response): Promise<string> {
   let bytes = 0;
   for await (const part of response.body ?? []) {
     bytes += part.byteLength;
-    if (bytes > webhookBytesMax) throw new Error(`an answer has at most ${webhookBytesMax} bytes`);
+    if (bytes > webhookBytesMax) throw new Error(`the answer is longer than ${webhookBytesMax} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -79,7 +79,7 @@ async function readBody(response: Response): Promise<string> {
 
 function parseAnswer(body: unknown, host: string): Answer {
   const { approved, by, for: duration } = (body ?? {}) as Partial<Answer>;
-  if (typeof approved !== 'boolean') throw new Error(`${host} gave no answer`);
+  if (typeof approved !== 'boolean') throw new Error(`${host} answered without approved: true or false`);
   const answeredBy = typeof by === 'string' && by !== '' ? by : host;
   return { approved, by: answeredBy, ...((duration === 'run' || duration === 'always') && { for: duration }) };
 }

@@ -161,7 +161,8 @@ export function readPlainValue(
     if (path.length > depthMax) return makeInvalid(path, `is deeper than ${depthMax} levels`);
     if (Array.isArray(value))
       return { kind: 'list', ...start, items: Array.from(value, (item, index) => buildNode(item, [...path, index])) };
-    if (!isPlainObject(value)) return makeInvalid(path, 'is no plain value');
+    if (!isPlainObject(value))
+      return makeInvalid(path, 'must be a text, a number, true, false, null, a list or a table');
     const entries = new Map<string, TableEntry>();
     for (const [name, inner] of Object.entries(value)) {
       const bad = checkKeyName(name, textMax);
@@ -182,7 +183,9 @@ function checkScalar(value: unknown, textMax: number): string | undefined {
   if (typeof value === 'string')
     return value.length > textMax ? `must have at most ${textMax} characters, got ${value.length}` : undefined;
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : `must be a finite number, got ${value}`;
-  return typeof value === 'boolean' || value === null ? undefined : 'is no plain value';
+  return typeof value === 'boolean' || value === null
+    ? undefined
+    : 'must be a text, a number, true, false, null, a list or a table';
 }
 
 /** Account numbers and codes are no numbers: zeros before them and digits beyond the sixteenth would be lost. */
@@ -198,7 +201,7 @@ function checkKey(
 ): string | undefined {
   if (isAlias(node) || (node as (Node & { anchor?: string }) | null)?.anchor !== undefined)
     return 'has a key with an anchor or alias: write it out';
-  if (typeof name !== 'string') return 'has a key that is no text: put it, or {{…}}, in quotes';
+  if (typeof name !== 'string') return 'has a key that is not text: put the key, or {{…}}, in quotes';
   const before = entries.get(name);
   return checkKeyName(name, textMax) ?? (before && `has the key ${quoteKey(name)} twice, first in line ${before.line}`);
 }

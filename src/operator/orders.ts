@@ -147,7 +147,8 @@ export async function commitOrder(
   };
   const result = await store.shared.commit({ changes: [ordersChange as Change, ...otherChanges], entries });
   if (result.status === 'committed') return true;
-  if (isFull) throw new SwitchgearError('orders_full', `${ordersMax} tasks are paused one by one: use pause --all`);
+  if (isFull)
+    throw new SwitchgearError('orders_full', `at most ${ordersMax} single tasks can be paused: use pause --all`);
   if (result.status === 'rejected' && result.by === 'cell') return false;
   throw storeWriteError(result.status === 'unavailable' ? result.reason : 'the store is full');
 }

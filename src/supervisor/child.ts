@@ -97,9 +97,9 @@ export function exitCodeOf({ code, signal }: ProcessExit): number {
 
 function describeStartFailure(program: string, { code = '', message }: NodeJS.ErrnoException): StartFailure {
   const name = JSON.stringify(program);
-  if (code === 'ENOENT') return { code: 127, message: `there is no command ${name}: see how it is spelt, and PATH` };
+  if (code === 'ENOENT') return { code: 127, message: `command not found: ${name}; check its spelling and PATH` };
   if (code === 'EACCES')
-    return { code: 126, message: `${name} cannot be run: it is not a program, or not yours to run` };
+    return { code: 126, message: `${name} cannot be run: the file is not a program, or you may not run it` };
   return { code: 126, message: `${name} cannot be run: ${message}` };
 }
 

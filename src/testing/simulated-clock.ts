@@ -106,7 +106,7 @@ export function promisesSettled(): Promise<void> {
 
 function requireForward(byMs: number): number {
   if (requireFinite(byMs, 'advance') < 0) {
-    throw new SwitchgearError('clock_backwards', `a clock does not go back: advance takes 0 ms or more, got ${byMs}`);
+    throw new SwitchgearError('clock_backwards', `advance takes 0 ms or more, got ${byMs}`);
   }
   return byMs;
 }

@@ -151,7 +151,7 @@ test('a terminal that is closed, or only babbles, has not answered', async () =>
   const babble = typing();
   const again = babble.approver.ask(questionCard(), signal());
   for (let turn = 0; turn < 5; turn++) babble.input.write('well\n');
-  await assert.rejects(again, /nobody at the terminal said yes or no/);
+  await assert.rejects(again, /the terminal gave no yes or no/);
 });
 
 test('a webhook is sent the card with the headers, and its answer must be one', async () => {

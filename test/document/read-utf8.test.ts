@@ -11,9 +11,9 @@ test('a file is read up to its bound, and must be UTF-8', (context) => {
   const path = join(folder, 'a.yaml');
   writeFileSync(path, 'ä: 1');
   assert.equal(readUtf8(path, 5), 'ä: 1');
-  assert.throws(() => readUtf8(path, 4), { message: 'it has 5 bytes, at most 4' });
+  assert.throws(() => readUtf8(path, 4), { message: 'the file has 5 bytes, at most 4' });
   assert.equal(readUtf8(path, 4, 5), 'ä: 1');
   writeFileSync(path, Uint8Array.of(0xe4));
-  assert.throws(() => readUtf8(path, 5), { message: 'it is not UTF-8' });
+  assert.throws(() => readUtf8(path, 5), { message: 'the file is not UTF-8' });
   assert.throws(() => readUtf8(join(folder, 'none'), 5), { code: 'ENOENT' });
 });

@@ -88,14 +88,17 @@ for (const [name, { open, put }] of Object.entries(kinds)) {
       );
       const reasons = JSON.stringify(knows.heard);
       assert.match(reasons, /what is stored under \\"breaker\/p\/.*\\" cannot be read/);
-      assert.match(reasons, /goes on with what it saw of it before, and writes over it/);
+      assert.match(reasons, /continues with the values it last read, and writes over it/);
       assert.equal(knows.ran(), 5);
 
       const fresh = side(await open(place));
       for (let call = 0; call < 5; call++) assert.equal(await fresh.fail(), undefined);
       assert.equal(await fresh.fail(), 'circuit_open'); // It counts as well as one that is new.
       await until(() => fresh.heard.length >= 2);
-      assert.match(JSON.stringify(fresh.heard), /begins anew: what others counted there is lost, and writes over it/);
+      assert.match(
+        JSON.stringify(fresh.heard),
+        /starts empty: the counts of other processes are lost, and writes over it/,
+      );
       assert.equal(fresh.heard.length, 2);
       const [healed] = await fresh.store.shared.read('breaker/', 1);
       assert.ok(healed!.version > version + 7);

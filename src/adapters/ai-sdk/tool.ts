@@ -122,7 +122,7 @@ async function* forwardStream(
     end.reject(error);
     throw error;
   } finally {
-    end.reject(new DOMException('nobody reads on', 'AbortError')); // No effect if the stream has ended.
+    end.reject(new DOMException('the stream was not read fully', 'AbortError')); // No effect if the stream has ended.
     await runInContext(() => iterator.return?.());
   }
 }

@@ -90,5 +90,5 @@ export class SentWorkers {
 
 /** The error of a call or worker that the end of its run cut off. */
 export function makeAbortError(): DOMException {
-  return new DOMException('the run is over', 'AbortError');
+  return new DOMException('the run ended before the worker', 'AbortError');
 }

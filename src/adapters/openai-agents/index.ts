@@ -188,7 +188,7 @@ function settleUnfinished(calls: OpenCalls, task: Task, error: unknown): void {
   const thrown = (error as { readonly error?: unknown } | undefined)?.error ?? error;
   for (const [id, call] of calls) {
     if (call.task !== task) continue;
-    call.settle({ error: thrown ?? new DOMException('the run is over', 'AbortError') });
+    call.settle({ error: thrown ?? new DOMException('the run ended before the call', 'AbortError') });
     calls.delete(id);
   }
 }

@@ -50,7 +50,7 @@ export function parseHostPatterns(texts: readonly string[]): readonly HostPatter
     const [, scheme = 'https', host, port] =
       /^(?:(https?):\/\/)?(\[[\da-f:.]+\]|[\p{L}\p{N}*._-]+)(?::(\d{1,5}))?\/?$/iu.exec(text.trim()) ?? [];
     if (host === undefined || Number(port ?? 0) > 65_535) {
-      const what = 'must be a host, with http:// before it or :port after it where that is meant';
+      const what = 'must be a host such as example.com, http://example.com or example.com:8080';
       throw new SwitchgearError('invalid_policy', `abilities.http_hosts[${at}] ${what}, got ${quoteValue(text)}`);
     }
     return { scheme: scheme.toLowerCase(), host: host.toLowerCase(), port };
@@ -61,7 +61,8 @@ export function parseHostPatterns(texts: readonly string[]): readonly HostPatter
 export function checkUrl(url: URL, hosts: readonly HostPattern[], mayBeLocal: boolean): AllowedTarget {
   const { protocol, hostname: host } = url;
   if (protocol !== 'https:' && protocol !== 'http:') throw deniedError(`${protocol}// is neither https:// nor http://`);
-  if (url.username !== '' || url.password !== '') throw deniedError('a URL holds no password: use headers');
+  if (url.username !== '' || url.password !== '')
+    throw deniedError('the URL contains a user name or password: use headers');
   const port = url.port || (protocol === 'https:' ? '443' : '80');
   const matches = hosts.filter((pattern) => isMatch(pattern.host, host) && (pattern.port ?? port) === port);
   if (hosts.length > 0 && matches.length === 0)
@@ -69,7 +70,8 @@ export function checkUrl(url: URL, hosts: readonly HostPattern[], mayBeLocal: bo
   const isNamed = matches.some((pattern) => pattern.host === host);
   const address = host.replace(/^\[|\]$/g, '');
   const isLoopback = host === 'localhost' || (isIP(address) !== 0 && isLoopbackAddress(address));
-  if (isLoopback && !mayBeLocal && !isNamed) throw deniedError(`a redirect to ${url.host}, which is this machine`);
+  if (isLoopback && !mayBeLocal && !isNamed)
+    throw deniedError(`the redirect to ${url.host} leads to this machine: list it in abilities.http_hosts to allow it`);
   if (protocol === 'http:' && !isLoopback && !matches.some(({ scheme }) => scheme === 'http'))
     throw deniedError(
       `http://${url.host} is not encrypted: use https://, or list it in abilities.http_hosts with http://`,
@@ -86,7 +88,7 @@ function isLoopbackAddress(address: string): boolean {
 
 /** The error for a name that resolves to a private address; a pattern with `*` does not allow private addresses. */
 export function privateAddressError(host: string, address: string): AbilityError {
-  const way = host === address ? '' : ` leads to ${address}, which`;
+  const way = host === address ? '' : ` resolves to ${address}, which`;
   return deniedError(`${host}${way} is a private address: list ${host} in abilities.http_hosts to reach it`);
 }
 

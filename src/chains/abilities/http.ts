@@ -51,10 +51,11 @@ export function httpAbilities(
 function buildRequest({ name, args, attemptKey }: AbilityCall, method: HttpRequest['method']): HttpRequest {
   checkArgumentNames(name, args, ['url', 'headers', 'query', ...(method === 'POST' ? ['body', 'json'] : [])]);
   if (typeof args.url !== 'string' || !URL.canParse(args.url))
-    throw argumentError(name, `url must be a full address, got ${quoteValue(args.url)}`);
+    throw argumentError(name, `url must be a full URL with https://, got ${quoteValue(args.url)}`);
   const url = new URL(args.url);
   for (const [key, value] of requireTexts(name, 'query', args.query)) url.searchParams.append(key, value);
-  if (args.body !== undefined && args.json !== undefined) throw argumentError(name, 'say body or json, not both');
+  if (args.body !== undefined && args.json !== undefined)
+    throw argumentError(name, 'takes either body or json, not both');
   const text = args.body === undefined ? undefined : requireText(name, 'body', args.body);
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.5', 'accept-encoding': 'identity' };
   if (method === 'POST') headers['idempotency-key'] = attemptKey;
@@ -69,12 +70,13 @@ const reservedHeaders = ['connection', 'content-length', 'host', 'transfer-encod
 
 function checkHeader(ability: string, key: string, value: string): string {
   const lower = key.toLowerCase();
-  if (reservedHeaders.includes(lower)) throw argumentError(ability, `headers.${key} is not yours to set`);
+  if (reservedHeaders.includes(lower))
+    throw argumentError(ability, `headers.${key} is set by the request itself: remove it`);
   try {
     validateHeaderName(key);
     validateHeaderValue(key, value);
   } catch {
-    throw argumentError(ability, `headers: ${quoteValue(key)} cannot be sent as it is`);
+    throw argumentError(ability, `headers: ${quoteValue(key)} has characters that a header cannot contain`);
   }
   return lower;
 }
@@ -96,7 +98,7 @@ async function followRedirects(
     if (redirects === httpRedirectsMax)
       throw new AbilityError(`${url.host} redirects more than ${httpRedirectsMax} times`, { status: response.status });
     if (!URL.canParse(location, url.href))
-      throw new AbilityError(`${url.host} redirects to ${quoteValue(location)}, which is no address`);
+      throw new AbilityError(`${url.host} redirects to ${quoteValue(location)}, which is not a URL`);
     mayBeLocal = allowed.isLoopback;
     request = redirectRequest(request, new URL(location, url.href), response.status);
   }
@@ -131,7 +133,7 @@ function parseResponse({ status, headers, body, url }: HttpResponse & { url: URL
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw new AbilityError(`${where} with ${body.length} bytes that are no text`);
+    throw new AbilityError(`${where} with ${body.length} bytes that are not text`);
   }
   if (!/[/+]json\b/i.test(String(headers['content-type']))) return text;
   try {

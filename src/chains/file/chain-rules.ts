@@ -50,7 +50,7 @@ export function checkRuleText({ target, condition, action, reason }: RuleText): 
   if (bad !== undefined) return bad.error;
   const sample = makeSample(condition);
   const { error } = parseRuleText({ target, condition: sample, action });
-  return error === undefined ? undefined : `is no rule: ${error.replace(sample, () => condition)}`;
+  return error === undefined ? undefined : `is not a valid rule: ${error.replace(sample, () => condition)}`;
 }
 
 function fillRule(rule: RuleText, params: ParamValues): RuleText | { readonly error: string } {
@@ -72,17 +72,19 @@ function fillCondition(text: string, params: ParamValues): string {
     const value = Object.hasOwn(params, name) ? String(params[name]) : '';
     if (/[|"'\p{Cc}]/u.test(value) || value.trim() === '')
       throw paramsError(
-        `${name} is used in a rule's condition and must be text without | and quotes, got ${describeValue(value)}`,
+        `${name} is used in a rule's condition and must be text without | or quotes, got ${describeValue(value)}`,
       );
   }
   const template = parseConditionTemplate(text);
   const parts = template?.parts.map((part) => String(fillTemplates(part, { params, outputs: {} })).trim());
-  if (template === undefined || parts === undefined) throw paramsError(`${describeValue(text)} is no condition`);
+  if (template === undefined || parts === undefined) throw paramsError(`${describeValue(text)} is not a condition`);
   const filled = joinCondition(template.kind, parts);
   const reparsed = parseConditionTemplate(filled);
   // The filled condition must split into the same pieces, else a parameter added more than one piece.
   if (reparsed?.kind !== template.kind || reparsed.parts.join('|') !== parts.join('|'))
-    throw paramsError(`${describeValue(filled)} is another condition than ${describeValue(text)}`);
+    throw paramsError(
+      `the parameters change the form of the condition ${describeValue(text)}: it becomes ${describeValue(filled)}`,
+    );
   const { condition, error } = parseCondition(filled) as { condition: Condition; error?: string };
   if (error !== undefined) throw paramsError(error);
   return printCondition(condition);

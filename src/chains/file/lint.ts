@@ -40,7 +40,7 @@ function lintShell({ steps }: Chain, positionOf: (path: Path) => SourcePosition)
 }
 
 function suggestEnv(name: string): string {
-  return `hand it over in env, as in env: { VALUE: "{{${name}}}" } with "$VALUE" in the command, or as one of args`;
+  return `pass the value in env, as in env: { VALUE: "{{${name}}}" } with "$VALUE" in the command, or as one of args`;
 }
 
 function lintRules(

@@ -34,7 +34,7 @@ export function readParams(chain: Chain, input: Readonly<Record<string, unknown>
   for (const name of remaining.keys()) {
     const near = findNearestName(name, names);
     const hint = near === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean ${near}?`;
-    problems.push(`${describeValue(name)} is no parameter of ${chain.id}; ${hint}`);
+    problems.push(`${describeValue(name)} is not a parameter of ${chain.id}; ${hint}`);
   }
   if (problems.length > 0) throw new SwitchgearError('invalid_params', problems.join('\n'));
   return Object.fromEntries(values);

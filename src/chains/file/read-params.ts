@@ -33,7 +33,7 @@ function readParam(problems: Problem[], item: LocatedNode): Param {
   const required = table?.boolean('required');
   const initial = table && readDefault(table, type);
   if (required === true && initial !== undefined)
-    table?.addProblem('required', 'is true, but there is a default: keep one of them');
+    table?.addProblem('required', 'is true, but the parameter has a default: remove one of the two');
   return {
     name,
     type,

@@ -38,16 +38,16 @@ export function readSteps(problems: Problem[], chain: TableReader, params: Reado
     if (table === undefined) return { id: '', ability: '', args: {}, idempotent: false };
     const step = readStep(problems, table);
     const sameId = ids.get(step.id);
-    if (sameId !== undefined) table.addProblem('id', `${describeValue(step.id)} is the id of steps[${sameId}] too`);
+    if (sameId !== undefined) table.addProblem('id', `${describeValue(step.id)} is also the id of steps[${sameId}]`);
     else if (step.id !== '') ids.set(step.id, index);
     const { outputKey } = step;
     if (outputKey === undefined) return step;
     const sameKey = keys.get(outputKey);
     if (sameKey !== undefined)
-      table.addProblem('output_key', `${describeValue(outputKey)} is the output of steps[${sameKey}] too`);
+      table.addProblem('output_key', `${describeValue(outputKey)} is also the output of steps[${sameKey}]`);
     else keys.set(outputKey, index);
     if (params.has(outputKey))
-      table.addProblem('output_key', `${describeValue(outputKey)} is the name of a parameter too`);
+      table.addProblem('output_key', `${describeValue(outputKey)} is also the name of a parameter`);
     return step;
   });
 }
@@ -89,7 +89,7 @@ function checkTemplates(problems: Problem[], { node, path, position }: LocatedNo
   if (node.kind === 'table') {
     for (const field of listFields(node, path)) {
       if (field.name.includes('{{'))
-        problems.push(makeProblem(field.position, field.path, 'is a key with {{: only values are filled in'));
+        problems.push(makeProblem(field.position, field.path, 'must not contain {{: only values are filled, not keys'));
       checkTemplates(problems, field);
     }
   }
@@ -110,7 +110,7 @@ function readCondition(problems: Problem[], step: TableReader): StepCondition | 
   if (value !== undefined) checkTemplates(problems, value);
   if (op === undefined) return undefined;
   if (isUnary(op) && value !== undefined) table.addProblem('value', `has no meaning with ${op}: leave it out`);
-  if (!isUnary(op) && value === undefined) table.addProblem(undefined, `needs value, which ${op} compares with`);
+  if (!isUnary(op) && value === undefined) table.addProblem(undefined, `needs a value to compare with for ${op}`);
   return { refKey, op, ...(value !== undefined && { value: toPlainData(value.node) }) };
 }
 

@@ -96,7 +96,11 @@ function stepSchema(circuitBreaker: JsonSchema | undefined): JsonSchema {
       anyOf: [conditionSchema(false), conditionSchema(true)],
     },
     timeout_secs: { type: 'number', exclusiveMinimum: 0, maximum: secsMax },
-    idempotent: { description: 'May run again when nobody knows whether it ran.', type: 'boolean', default: false },
+    idempotent: {
+      description: 'Whether the step may run again if it is unknown whether it ran.',
+      type: 'boolean',
+      default: false,
+    },
     circuit_breaker: circuitBreaker,
   };
   return objectSchema(properties, 'id', 'ability');

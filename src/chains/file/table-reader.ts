@@ -100,7 +100,7 @@ function tableReader(problems: Problem[], source: LocatedNode, entries: Readonly
       if (value === undefined || fits) return value;
       return addProblem(
         name,
-        `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, beginning with no sign, got ${describeValue(value)}`,
+        `must be letters, digits and ${isKey ? '_ -' : '_ - .'}, not starting with - or ., got ${describeValue(value)}`,
       );
     },
     boolean(name) {

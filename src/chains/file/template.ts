@@ -37,7 +37,7 @@ export function parseTemplate(text: string): ParsedTemplate {
     if (close < 0) return { error: `has {{ without }}: ${describeValue(text.slice(open))}` };
     const name = text.slice(open + 2, close).trim();
     if (name === '') return { error: 'has an empty {{}}: put a name into it' };
-    if (!nameRegExp.test(name)) return { error: `has {{${describeValue(name).slice(1, -1)}}}, which is no name` };
+    if (!nameRegExp.test(name)) return { error: `has {{${describeValue(name).slice(1, -1)}}}, which is not a name` };
     if (open > from) pieces.push(text.slice(from, open));
     pieces.push({ name });
     from = close + 2;
@@ -71,7 +71,7 @@ export function fillTemplates<T>(value: T, scope: TemplateScope): T {
   let remaining = chainFilledMax;
   const spend = (length: number) => {
     remaining -= length;
-    if (remaining < 0) throw templateError(`what {{…}} stands for is longer than ${chainFilledMax} characters`);
+    if (remaining < 0) throw templateError(`the filled text is longer than ${chainFilledMax} characters`);
   };
   const resolveValue = (name: string): unknown => {
     const result = resolveName(name, scope);

@@ -175,7 +175,7 @@ async function startRun(
   };
   const created = await createRun(store, first);
   if (created.status === 'rejected' && !created.full) {
-    throw new SwitchgearError('run_exists', `there is a run ${quoteValue(id)} already: resume it, or use another id`);
+    throw new SwitchgearError('run_exists', `the run ${quoteValue(id)} exists already: resume it, or use another id`);
   }
   const owned = unwrapRun(created, id);
   runner.emit({ type: 'run-started', run: owned });
@@ -192,7 +192,10 @@ async function resumeRun(
   const current = await loadRun(store, id);
   if (current.status === 'in-doubt') return current;
   if (isOver(current))
-    throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
+    throw new SwitchgearError(
+      'run_over',
+      `the run ${quoteValue(id)} has already ended: its status is ${current.status}`,
+    );
   const { owner: previousOwner } = current;
   if (previousOwner !== undefined && !isOwnerGone(previousOwner, store.clock.nowMs()))
     throw busyError(id, previousOwner.untilMs - store.clock.nowMs());
@@ -219,13 +222,13 @@ async function resolveStep(
   if (current.status !== 'in-doubt' || step < 0) {
     throw new SwitchgearError(
       'not_in_doubt',
-      `no step of the run ${quoteValue(id)} is in doubt: it is ${current.status}`,
+      `no step of the run ${quoteValue(id)} is in doubt: the status of the run is ${current.status}`,
     );
   }
   const text = JSON.stringify(output ?? null);
   const outputBytes = Buffer.byteLength(text);
   if (outputBytes > abilityOutputBytesMax) {
-    throw new SwitchgearError('invalid_argument', `an output has at most ${abilityOutputBytesMax} bytes`);
+    throw new SwitchgearError('invalid_argument', `the output must have at most ${abilityOutputBytesMax} bytes`);
   }
   const transition = { type: 'resolved', how, outputBytes, wallMs: clock.wallMs() } as const;
   const entries = [{ type: 'run-resolved', run: id, chain: current.chain.id, by, how } as const];
@@ -245,7 +248,10 @@ async function readOutputs(store: Store, id: string): Promise<Readonly<Record<st
 async function cancelRun({ store, clock }: Runner, id: string, by: string): Promise<RunState> {
   const current = await loadRun(store, id);
   if (isOver(current))
-    throw new SwitchgearError('run_over', `the run ${quoteValue(id)} is over: it is ${current.status}`);
+    throw new SwitchgearError(
+      'run_over',
+      `the run ${quoteValue(id)} has already ended: its status is ${current.status}`,
+    );
   const end = { code: 'cancelled', message: `cancelled by ${by}` } as const;
   const entries = [{ type: 'run-cancelled', run: id, chain: current.chain.id, by } as const];
   const transition = { type: 'cancelled', wallMs: clock.wallMs(), end } as const;
@@ -294,12 +300,12 @@ function checkRunId(id: string): string {
 
 function busyError(id: string, leftMs: number): SwitchgearError {
   const wait = leftMs > 0 ? `; if its process is gone, try again in ${Math.ceil(leftMs / 1000)} s` : '';
-  return new SwitchgearError('run_busy', `the run ${quoteValue(id)} is being run by another process${wait}`);
+  return new SwitchgearError('run_busy', `the run ${quoteValue(id)} is owned by another process${wait}`);
 }
 
 function unwrapRun(result: RunWriteResult, id: string): RunState {
   if (result.status === 'committed') return result.run;
   const why =
     result.status === 'unavailable' ? result.reason : result.full ? 'it does not fit' : 'it has changed meanwhile';
-  throw new SwitchgearError('store_away', `the store did not take the run ${quoteValue(id)}: ${why}`);
+  throw new SwitchgearError('store_away', `the store did not accept the run ${quoteValue(id)}: ${why}`);
 }

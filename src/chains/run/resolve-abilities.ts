@@ -32,8 +32,5 @@ async function unknownAbilityError(
 ): Promise<SwitchgearError> {
   const names = (await Promise.all(sources.map((source) => source.names()))).flat();
   const available = names.length === 0 ? 'there are none' : `there are ${names.slice(0, 20).join(', ')}`;
-  return new SwitchgearError(
-    'unknown_ability',
-    `step ${step}: nobody has the ability ${quoteValue(name)}: ${available}`,
-  );
+  return new SwitchgearError('unknown_ability', `step ${step}: unknown ability ${quoteValue(name)}: ${available}`);
 }

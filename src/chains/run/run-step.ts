@@ -200,7 +200,8 @@ async function saveResult(
   const text = toJson(value);
   const outputBytes = Buffer.byteLength(text ?? '');
   if (text === undefined || outputBytes > abilityOutputBytesMax) {
-    const what = text === undefined ? 'is no plain data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
+    const what =
+      text === undefined ? 'is not plain JSON data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
     return recordFailure(context, at, step, number, {
       code: 'ability_failed',
       message: `${step.id}: its output ${what}`,

@@ -96,7 +96,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     outputs: Object.create(null) as Record<string, unknown>,
     lastCheck: { hits: [], rows: [] },
   };
-  const stopLease = startLeaseRenewal(active, () => lost.abort(new Error('the run is no longer run here')));
+  const stopLease = startLeaseRenewal(active, () => lost.abort(new Error('another process took over the run')));
   const halts = trackHaltCards(context);
   try {
     const run = await finishRun(
@@ -134,7 +134,7 @@ function restoreCallCount({ gate, active }: RunContext): void {
 
 /** Ends the run if the gear rejected a rule of the chain: a chain never runs without one of its rules. */
 function stopForRejectedRule({ rule, reason }: { readonly rule: Rule; readonly reason: string }): StopReason {
-  return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was not taken: ${reason}` } };
+  return { status: 'aborted', end: { code: 'rule_abort', message: `the rule ${rule.id} was rejected: ${reason}` } };
 }
 
 /** Reads the outputs of earlier steps for a resumed run; the run fails if one is missing. */
@@ -142,7 +142,7 @@ async function loadOutputs({ active, outputs }: RunContext): Promise<StopReason 
   const lost = await readOutputs(active.store, active.run, outputs);
   return lost === undefined
     ? undefined
-    : stopForStore({ status: 'unavailable', reason: `the output of ${lost} is not there` });
+    : stopForStore({ status: 'unavailable', reason: `the output of the step ${lost} is missing` });
 }
 
 /** Runs all remaining steps as one task; undefined if the last step is done. */

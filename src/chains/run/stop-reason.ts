@@ -40,13 +40,13 @@ function explainMissingValues(explanation: string, fired: RuleCheckResult['rows'
 
 function explainCancel({ signal }: ActiveRun): string {
   const { reason } = signal as { readonly reason: unknown };
-  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled it';
+  return reason instanceof Error && reason.name !== 'AbortError' ? reason.message : 'the caller cancelled the run';
 }
 
 /** The end of a run whose store rejected a write: unreachable, full, or another process owns the run. */
 export function stopForStore(result: RunWriteResult): StopReason {
   if (result.status === 'rejected' && !result.full) return 'lost';
   const why = result.status === 'unavailable' ? result.reason : 'it is full';
-  const message = `the store did not take the state of the run (${why}): resume it when the store is back`;
+  const message = `the store did not accept the state of the run (${why}): resume the run when the store is available`;
   return { status: 'aborted', end: { code: 'store_away', message } };
 }

@@ -42,7 +42,7 @@ function readServers(
   let config: unknown;
   try {
     const { size } = statSync(path);
-    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, at most ${policyBytesMax}`);
+    if (size > policyBytesMax) throw new Error(`the file has ${size} bytes, at most ${policyBytesMax}`);
     config = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw configError(`the file cannot be read: ${(error as Error).message}`);

@@ -86,7 +86,7 @@ function findChainFolder(origin: string | undefined, { cwd, err }: Terminal): st
   if (origin === undefined) return cwd;
   const folder = dirname(origin);
   if (existsSync(folder)) return folder;
-  err(sanitizeText(`warning: there is no folder ${folder} here, where the chain was: going on in ${cwd}`));
+  err(sanitizeText(`warning: the folder of the chain, ${folder}, does not exist here: continuing in ${cwd}`));
   return cwd;
 }
 
@@ -147,7 +147,7 @@ function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop
         terminalApprover.ask(card, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
           err(''); // Ends the line of the unanswered question.
-          stop.abort(new Error('the person who was asked has left'));
+          stop.abort(new Error('the terminal was closed while a question was open'));
           throw error;
         }),
     },

@@ -112,7 +112,7 @@ function findDuplicates(rules: readonly Rule[], name: string): readonly string[]
 function readBoundedFile(path: string, name: string): string {
   try {
     const { size } = statSync(path);
-    if (size > policyBytesMax) throw new Error(`it has ${size} bytes, more than ${policyBytesMax}`);
+    if (size > policyBytesMax) throw new Error(`the file has ${size} bytes, at most ${policyBytesMax}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw new SwitchgearError('rules_unreadable', `cannot read ${name}: ${(error as Error).message}`, { cause: error });

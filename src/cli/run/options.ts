@@ -39,7 +39,7 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
   const separator = args.indexOf('--');
   if (separator === -1) throw usageError('run: write the command after --, as in: switchgear run -- claude -p "…"');
   const command = args.slice(separator + 1);
-  if (command.length === 0) throw usageError('run: there is no command after --');
+  if (command.length === 0) throw usageError('run: no command after --');
   const ownArgs = args.slice(0, separator);
   const parsedArgs = readArgs(ownArgs, knownSwitches, 0, valueOptions);
   const { switches, values } = parsedArgs;

@@ -135,7 +135,7 @@ export const deadlineDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         const { actual, limit } = context;
-        const remediation = 'The task was ended because nothing was heard of it.';
+        const remediation = 'The task was ended because it reported no activity.';
         return stoppedTexts(context, `silent for ${actual} s of ${limit} s`, remediation);
       },
     },

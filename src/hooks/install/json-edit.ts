@@ -42,12 +42,12 @@ export function parseJsonTree(text: string): JsonNode {
     try {
       return { end: at + found.length, value: JSON.parse(found) };
     } catch {
-      return fail(`${found} is no value`);
+      return fail(`${found} is not a JSON value`);
     }
   }
 
   function readValue(depth: number): JsonNode {
-    if (depth > depthMax) fail('it is nested too deep');
+    if (depth > depthMax) fail('the values are nested too deeply');
     skipSpace();
     const start = at;
     const open = text[at];
@@ -59,13 +59,13 @@ export function parseJsonTree(text: string): JsonNode {
     at++;
     const parts: JsonPart[] = [];
     for (skipSpace(); text[at] !== '}' && text[at] !== ']'; skipSpace()) {
-      if (at >= text.length) fail('it ends too early');
+      if (at >= text.length) fail('a closing bracket is missing at the end of the file');
       parts.push(readPart(open === '{', depth + 1));
       skipSpace();
       if (text[at] === ',') at++;
-      else if (text[at] !== '}' && text[at] !== ']') fail('a comma is missing');
+      else if (text[at] !== '}' && text[at] !== ']') fail('a comma is missing between two values');
     }
-    if (text[at] !== (open === '{' ? '}' : ']')) fail('a bracket is wrong');
+    if (text[at] !== (open === '{' ? '}' : ']')) fail('the closing bracket does not match the opening bracket');
     at++;
     const whole = open === '[' ? parts.map((each) => each.value) : fromParts(parts);
     return { start, end: at, value: whole, parts };
@@ -76,18 +76,18 @@ export function parseJsonTree(text: string): JsonNode {
     let key: string | undefined;
     if (isMember) {
       const { end, value: read } = readScalar();
-      if (typeof read !== 'string') fail('a key must be a text');
+      if (typeof read !== 'string') fail('a key must be a quoted text');
       key = read;
       at = end;
       skipSpace();
-      if (text[at++] !== ':') fail('a colon is missing');
+      if (text[at++] !== ':') fail('a colon is missing after a key');
     }
     return { key, from, ...readValue(depth) };
   }
 
   const root = readValue(0);
   skipSpace();
-  if (at < text.length) fail('there is more than one value');
+  if (at < text.length) fail('the file has text after its JSON value');
   return root;
 }
 

@@ -89,7 +89,7 @@ export function removeHookHandlers(text: string, host: HostName): string {
   for (;;) {
     const root = parseJsonTree(next);
     if (typeof root.value !== 'object' || root.value === null || Array.isArray(root.value)) {
-      throw new SwitchgearError('invalid_json', 'it must be one JSON object');
+      throw new SwitchgearError('invalid_json', 'the file must contain one JSON object');
     }
     const hooks = root.parts.find(({ key }) => key === 'hooks');
     const shorter = hooks && removeFirstHook(next, root, hooks, host);

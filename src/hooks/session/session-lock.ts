@@ -134,7 +134,7 @@ async function acquireLock({ store, untilMs }: SessionLockOptions, cell: Cell<St
     if (result.status === 'committed') return state;
     if (systemClock.nowMs() > untilMs) {
       const why = result.status === 'unavailable' ? result.reason : 'another hook holds the lock of this session';
-      throw new SwitchgearError('store_unreachable', `it could not be decided in time: ${why}`);
+      throw new SwitchgearError('store_unreachable', `no decision in time: ${why}`);
     }
     await wait(systemClock, waitMs * (0.5 + Math.random()));
   }
@@ -160,9 +160,9 @@ async function commitAndUnlock(
   const result = await store.shared.commit({ changes });
   if (result.status !== 'committed') {
     const isFull = result.status === 'rejected' && result.by === 'full';
-    const refused = isFull ? 'the store has no room for it' : 'its lock on the session expired before it had decided';
+    const refused = isFull ? 'the store is full' : 'the lock of the session expired before the decision';
     const why = result.status === 'unavailable' ? result.reason : refused;
-    throw new SwitchgearError('store_unreachable', `what was decided could not be kept: ${why}`);
+    throw new SwitchgearError('store_unreachable', `the decision could not be stored: ${why}`);
   }
   for (const [id, { node }] of tasks) if (ended.has(id) || node.ended) store.drop(taskKey(conversationKey, id));
   await store.shared.settled();

@@ -54,7 +54,7 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
 function makeSyntaxError(file: string, { message, position, cause }: SyntaxProblem): SwitchgearError {
   const format = extname(file).slice(1).toUpperCase().replace('YML', 'YAML');
   const place = position === undefined ? file : `${file}, line ${position.line}`;
-  return new SwitchgearError('invalid_policy', `the policy is no valid ${format}: ${message} (${place})`, { cause });
+  return new SwitchgearError('invalid_policy', `the policy is not valid ${format}: ${message} (${place})`, { cause });
 }
 
 /** Options of `watchPolicy`. */

@@ -17,7 +17,9 @@ export interface HealthMonitor {
 /** Reports a cell that could not be parsed. Its text stays until the next write of the cell. */
 export function reportUnreadableCell(monitor: HealthMonitor, key: string, isKnown: boolean): void {
   const lost = `what is stored under ${JSON.stringify(key)} cannot be read, and was not written by Switchgear`;
-  const recovery = isKnown ? 'goes on with what it saw of it before' : 'begins anew: what others counted there is lost';
+  const recovery = isKnown
+    ? 'continues with the values it last read'
+    : 'starts empty: the counts of other processes are lost';
   monitor.reportLoss(lost, `this process ${recovery}, and writes over it`);
 }
 

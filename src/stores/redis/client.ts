@@ -6,10 +6,7 @@ import type { RedisClient } from './connection.ts';
 /** Returns a function that creates a client; the store queues and reconnects, not the client. */
 export async function loadOfficialClient(url: unknown): Promise<() => RedisClient> {
   if (typeof url !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) {
-    throw new SwitchgearError(
-      'invalid_argument',
-      'url must be redis://host:port or rediss://host:port, got something else',
-    );
+    throw new SwitchgearError('invalid_argument', 'url must be redis://host:port or rediss://host:port');
   }
   let client: typeof import('redis');
   try {

@@ -283,7 +283,7 @@ function isHopeless(error: unknown): boolean {
 function describeError(error: unknown): string {
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   if (error instanceof ConnectionLost || error instanceof SwitchgearError) return message;
-  if (code === 'ECONNREFUSED') return 'nobody answers at the address of Redis';
+  if (code === 'ECONNREFUSED') return 'no Redis server answers at this address';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host name of Redis cannot be resolved';
   if (/WRONGPASS|NOAUTH|invalid username/i.test(message)) return 'Redis refused the user or the password';
   if (/NOPERM/.test(message)) return `Redis does not permit a command that is needed: ${message}`;

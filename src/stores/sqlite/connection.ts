@@ -69,7 +69,7 @@ export function createSqliteConnection({
   }
 
   function reportSetAside(aside: string): void {
-    const reason = `the file was damaged and is kept as ${JSON.stringify(aside)}; the store began anew`;
+    const reason = `the file was damaged and was moved to ${JSON.stringify(aside)}; the store starts empty`;
     monitor.degrade(reason);
     machineClock.after(0, () => monitor.recover(reason));
   }

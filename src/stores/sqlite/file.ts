@@ -148,7 +148,7 @@ function checkVersion(db: DatabaseSync, path: string): void {
   if (id !== applicationId && ours !== 3) {
     throw new SwitchgearError(
       'store_foreign',
-      `${JSON.stringify(path)} is a database of another program: give the store a file of its own`,
+      `${JSON.stringify(path)} is a database of another program: use another file for the store`,
     );
   }
   if (version > migrations.length) {

@@ -42,12 +42,12 @@ test('a value that would bring more than a piece refuses the run', () => {
   refused('amount>{{x}}', { x: 'lots' }, /threshold must be a number/);
   refused('amount>{{x}}', { x: '' });
   refused('amount>{{x}}', { x: 'Infinity' });
-  refused('{{x}}>5', { x: 'frequency' }, /another condition/);
+  refused('{{x}}>5', { x: 'frequency' }, /change the form of the condition/);
   refused('{{x}}>5', { x: 'frequency>9/1s' });
   refused('{{x}}>5', { x: 'a>1' });
   refused('{{x}}>5', { x: 'ability:z' });
   refused('{{x}}>5', { x: 'output:z' });
-  refused('frequency>{{x}}', { x: '9/1s' }, /another condition/);
+  refused('frequency>{{x}}', { x: '9/1s' }, /change the form of the condition/);
   refused('frequency>1/{{x}}', { x: '1/1s' });
   refused('frequency>1/{{x}}', { x: ' ' });
   refused('ability:{{x}}', { x: 'a|confirm' });

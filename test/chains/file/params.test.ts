@@ -50,8 +50,8 @@ test('everything wrong is told at once, with what there is', () => {
       [
         '^t is required: give it a text',
         'n must be a number, got "x"',
-        '"zzzz" is no parameter of c; it has t, n, b, o',
-        '"tt" is no parameter of c; did you mean t\\?$',
+        '"zzzz" is not a parameter of c; it has t, n, b, o',
+        '"tt" is not a parameter of c; did you mean t\\?$',
       ].join('\n'),
     ),
   );
@@ -82,5 +82,5 @@ test('a name that a condition only asks for need not be given', () => {
 
 test('names of a prototype are no parameters', () => {
   for (const name of ['__proto__', 'constructor', 'toString'])
-    wrong(all, JSON.parse(`{"t":"x","n":1,"${name}":"x"}`), /is no parameter of c/);
+    wrong(all, JSON.parse(`{"t":"x","n":1,"${name}":"x"}`), /is not a parameter of c/);
 });

@@ -151,24 +151,24 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'an id with a space',
     small.replace('id: c', 'id: my chain'),
-    '1:1 id must be letters, digits and _ - ., beginning with no sign, got "my chain"',
+    '1:1 id must be letters, digits and _ - ., not starting with - or ., got "my chain"',
   ],
   [
     'an id for everybody',
     small.replace('id: c', 'id: "*"'),
-    '1:1 id must be letters, digits and _ - ., beginning with no sign, got "*"',
+    '1:1 id must be letters, digits and _ - ., not starting with - or ., got "*"',
   ],
   ['an id that is a number', small.replace('id: c', 'id: 5'), '1:1 id must be a text, got 5'],
-  ['a step id twice', `${small}  - { id: s, ability: b }\n`, '5:7 steps[1].id "s" is the id of steps[0] too'],
+  ['a step id twice', `${small}  - { id: s, ability: b }\n`, '5:7 steps[1].id "s" is also the id of steps[0]'],
   [
     'an output key twice',
     `${step('output_key: k')}  - { id: t, ability: b, output_key: k }\n`,
-    '6:26 steps[1].output_key "k" is the output of steps[0] too',
+    '6:26 steps[1].output_key "k" is also the output of steps[0]',
   ],
   [
     'an output that hides a parameter',
     `params: [{ name: k }]\n${step('output_key: k')}`,
-    '6:5 steps[0].output_key "k" is the name of a parameter too',
+    '6:5 steps[0].output_key "k" is also the name of a parameter',
   ],
   ['a parameter without a name', `params: [{ required: true }]\n${small}`, '1:10 params[0] needs name'],
   [
@@ -189,13 +189,13 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'required and default',
     `params: [{ name: k, required: true, default: x }]\n${small}`,
-    '1:21 params[0].required is true, but there is a default: keep one of them',
+    '1:21 params[0].required is true, but the parameter has a default: remove one of the two',
   ],
   ['an unknown op', step('condition: { ref_key: s, op: almost, value: 1 }'), ...[]],
   [
     'a value too few',
     step('condition: { ref_key: x, op: "<" }'),
-    '5:5 steps[0].condition needs value, which less_than compares with',
+    '5:5 steps[0].condition needs a value to compare with for less_than',
   ],
   [
     'a value too many',
@@ -233,17 +233,17 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'code in a template',
     step('args: { a: "{{x.map(y)}}" }'),
-    '5:13 steps[0].args.a has {{x.map(y)}}, which is no name',
+    '5:13 steps[0].args.a has {{x.map(y)}}, which is not a name',
   ],
   [
     'a template without quotes',
     step('args: { a: {{x}} }'),
-    '5:17 steps[0].args.a has a key that is no text: put it, or {{…}}, in quotes',
+    '5:17 steps[0].args.a has a key that is not text: put the key, or {{…}}, in quotes',
   ],
   [
     'a template in a key',
     step('args: { "{{x}}": 1 }'),
-    '5:13 steps[0].args."{{x}}" is a key with {{: only values are filled in',
+    '5:13 steps[0].args."{{x}}" must not contain {{: only values are filled, not keys',
   ],
   [
     'its own output',
@@ -280,13 +280,13 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
   [
     'a rule that cannot be read',
     `circuit_breakers:\n  - { condition: amount, action: abort }\n${small}`,
-    '2:7 circuit_breakers[0].condition is no rule: condition must be key>value, frequency>count/window, ' +
+    '2:7 circuit_breakers[0].condition is not a valid rule: condition must be key>value, frequency>count/window, ' +
       'ability:name or output:key|contains:text, got "amount"',
   ],
   [
     'a line that cannot be read',
     `circuit_breakers: ["amount>5"]\n${small}`,
-    '1:20 circuit_breakers[0] is no rule: action must be abort, confirm or throttle, got ""',
+    '1:20 circuit_breakers[0] is not a valid rule: action must be abort, confirm or throttle, got ""',
   ],
   [
     'a line that YAML takes apart',
@@ -316,7 +316,7 @@ const slips: readonly (readonly [what: string, text: string, ...told: string[]])
     '2:1 lookup [0] must be "outputs", "args" or "params", got "here"',
   ],
   ['a key twice', `${small}id: d\n`, '5:1 has the key "id" twice, first in line 1'],
-  ['a key that is no text', `${small}5: d\n`, '5:1 has a key that is no text: put it, or {{…}}, in quotes'],
+  ['a key that is no text', `${small}5: d\n`, '5:1 has a key that is not text: put the key, or {{…}}, in quotes'],
   [
     'a prototype',
     step('args: { __proto__: { polluted: 1 } }'),
@@ -401,7 +401,7 @@ test('warnings tell rules that fire at once and rules that never can; pending an
 const shells: readonly (readonly [args: string, warning: RegExp | undefined])[] = [
   [
     'command: "grep {{word}} log"',
-    /:7:\d+: steps\[0\]\.args\.command makes \{\{word\}\} part of a program: hand it over in env/,
+    /:7:\d+: steps\[0\]\.args\.command makes \{\{word\}\} part of a program: pass the value in env/,
   ],
   ['command: "{{word}}", args: [x]', /args\.command makes \{\{word\}\} part/],
   ['command: /bin/bash, args: ["-e", "-c", "echo {{word}}"]', /args\.args\[2\] makes \{\{word\}\} part/],
@@ -446,7 +446,7 @@ test('a file is loaded, or refused with every problem on a line of its own', (co
   writeFileSync(path, 'id: c\nsteps: []\nx: 1\n');
   invalid(/^c\.yaml:2:1: steps must have .*\nc\.yaml:3:1: x is not known here/);
   writeFileSync(path, Buffer.from([0x69, 0x64, 0x3a, 0x20, 0xff]));
-  invalid(/^c\.yaml:1:1: the file cannot be read: it is not UTF-8$/);
+  invalid(/^c\.yaml:1:1: the file cannot be read: the file is not UTF-8$/);
   writeFileSync(path, `${small}name: "${'x'.repeat(5_000_000)}"\n`);
-  invalid(/^c\.yaml:1:1: the file cannot be read: it has 5\d+ bytes, at most 262144$/);
+  invalid(/^c\.yaml:1:1: the file cannot be read: the file has 5\d+ bytes, at most 262144$/);
 });

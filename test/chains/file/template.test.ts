@@ -61,13 +61,13 @@ test('a text that is no template says why', () => {
     ['x {{a}} {{b', /without \}\}/],
     ['{{}}', /empty/],
     ['{{  }}', /empty/],
-    ['{{a b}}', /no name/],
-    ['{{a()}}', /no name/],
-    ['{{a["b"]}}', /no name/],
-    ['{{{a}}}', /no name/],
-    ['{{a.}}', /no name/],
-    ['{{.a}}', /no name/],
-    ['{{1+1}}', /no name/],
+    ['{{a b}}', /not a name/],
+    ['{{a()}}', /not a name/],
+    ['{{a["b"]}}', /not a name/],
+    ['{{{a}}}', /not a name/],
+    ['{{a.}}', /not a name/],
+    ['{{.a}}', /not a name/],
+    ['{{1+1}}', /not a name/],
   ] as const) {
     assert.match(parseTemplate(text).error ?? '', error, text);
     unfilled(text, error);

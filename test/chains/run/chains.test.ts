@@ -262,7 +262,7 @@ test('a signal cancels the run, and what ran then is in doubt', async () => {
   await clock.elapse(10_000);
   const run = await running;
   assert.equal(run.status, 'cancelled');
-  assert.deepEqual(run.end, { code: 'cancelled', message: 'the caller cancelled it' });
+  assert.deepEqual(run.end, { code: 'cancelled', message: 'the caller cancelled the run' });
   assert.deepEqual(
     run.steps.map(({ status }) => status),
     ['in-doubt', 'pending'],

@@ -300,7 +300,7 @@ test('a run whose earlier outputs cannot be read does not go on without them', a
   }
   const run = await chains.resume('r', { wait: false });
   assert.equal(run.end?.code, 'store_away');
-  assert.match(run.end?.message ?? '', /the output of first is not there/);
+  assert.match(run.end?.message ?? '', /the output of the step first is missing/);
   assert.deepEqual(abilities.ran, ['first']);
 });
 
@@ -357,7 +357,7 @@ test('no store, no step: it waits a while, and then stops before anything runs',
   await clock.elapse(11_000);
   const run = await running;
   assert.equal(run.end?.code, 'store_away');
-  assert.match(run.end?.message ?? '', /pulled.*resume it/);
+  assert.match(run.end?.message ?? '', /pulled.*resume the run/);
   assert.deepEqual(abilities.ran, ['first']);
   assert.ok(events.includes('store-away'));
   fault.away = false;

@@ -189,7 +189,7 @@ test('missing and unknown parameters are errors before any step runs', patient, 
     ],
     [
       ['run', 'seed.yaml', ...given, '--param', 'tcker=x'],
-      /"tcker" is no parameter of price_alert_trade; did you mean ticker\?/,
+      /"tcker" is not a parameter of price_alert_trade; did you mean ticker\?/,
     ],
     [['run', 'seed.yaml', ...given, '--param', 'ticker=x'], /--param ticker is given twice/],
     [['run', 'seed.yaml', '--param', 'ticker'], /--param needs NAME=VALUE, got "ticker"/],
@@ -197,7 +197,7 @@ test('missing and unknown parameters are errors before any step runs', patient, 
       ['run', 'shell.yaml'],
       /the ability shell\.execute is off: to turn it on, set shell = true in the section \[abilities\]/,
     ],
-    [['run', 'typo.yaml'], /step a: nobody has the ability "tools\.jsn": there are .*tools\.json/],
+    [['run', 'typo.yaml'], /step a: unknown ability "tools\.jsn": there are .*tools\.json/],
     [['run', 'broken.yaml'], /^switchgear: broken\.yaml:3:\d+: .*oops[\s\S]*^switchgear: broken\.yaml:4:/m],
     [['run', 'absent.yaml'], /absent\.yaml:1:1: the file cannot be read/],
     [['run', 'seed.yaml', ...given, '--mcp', 'wrong.json'], /wrong\.json: mcpServers\.a needs either command or url/],
@@ -235,7 +235,7 @@ test(
       (await look('chain', 'list')).out,
       'No run is under way; switchgear chain list --all shows 1 that are over.\n',
     );
-    assert.match((await run('chain', 'resume', 'one')).err, /the run "one" is over: it is aborted/);
+    assert.match((await run('chain', 'resume', 'one')).err, /the run "one" has already ended: its status is aborted/);
     await run('chain', 'run', 'pending.yaml', ...given, '--id', 'two', '--no-wait');
     await look('inbox', 'approve', await card());
     const approved = await run('chain', 'resume', 'two', '--json');
@@ -253,7 +253,7 @@ test('a person at the terminal is asked there, and the end of the input cancels 
   };
   assert.deepEqual([(await answer('n\n')).code, trades()], [3, []]);
   const left = await answer(null);
-  assert.match(left.out, /Cancelled: the person who was asked has left\./);
+  assert.match(left.out, /Cancelled: the terminal was closed while a question was open\./);
   assert.deepEqual([left.code, trades()], [3, []]);
   assert.deepEqual([(await answer('y\n')).code, trades().length], [0, 1]);
 });
@@ -303,7 +303,7 @@ test('a step interrupted by kill -9 is in doubt until a person resolves it', pat
     return code === 0 && JSON.parse(out).steps[1].status === 'running' ? true : undefined;
   };
   await until(isAtB);
-  assert.match((await run('chain', 'resume', 'h1')).err, /the run "h1" is being run by another process/);
+  assert.match((await run('chain', 'resume', 'h1')).err, /the run "h1" is owned by another process/);
   child.kill('SIGKILL');
   await ended;
   for (const pid of starts().slice(0, 1)) assert.ok(await gone(Number(pid)));
@@ -344,7 +344,7 @@ test(
     assert.deepEqual(await resumed('here', false), { where: realpathSync(join(folder, 'here')), err: '' });
     const lost = await resumed('lost', true);
     assert.equal(lost.where, realpathSync(folder));
-    assert.match(lost.err, /^warning: there is no folder .*lost here, where the chain was: going on in /);
+    assert.match(lost.err, /^warning: the folder of the chain, .*lost, does not exist here: continuing in /);
   },
 );
 

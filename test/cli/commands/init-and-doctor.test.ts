@@ -139,7 +139,7 @@ test('invalid settings are not changed, and the error is reported', async (conte
   at.put('.claude/settings.json', '{ "hooks": [');
   const { code, err } = await at.run('init', 'claude-code');
   assert.equal(code, 1);
-  assert.match(err, /settings\.json cannot be changed: it ends too early in line 1/);
+  assert.match(err, /settings\.json cannot be changed: a closing bracket is missing at the end of the file in line 1/);
   assert.equal(at.read('.claude/settings.json'), '{ "hooks": [');
 });
 

@@ -177,7 +177,7 @@ testWithRedis(
         ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
         ['redis://me:secret@', /got "redis:\/\/…@"/],
         ['redis://127.0.0.1:1/x', /the number of a database after the host, got "\/x"/],
-        ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: nobody answers/],
+        ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: no Redis server answers/],
         [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
         ['sqlite:notes.txt', /notes\.txt" is not a SQLite database/],
         ['sqlite:other.db', /other\.db" is a database of another program/],

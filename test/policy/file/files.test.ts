@@ -95,7 +95,7 @@ const wrong: readonly (readonly [string, string, string])[] = [
   [
     's.toml',
     'a = 1\na = 2',
-    'the policy is no valid TOML: trying to redefine an already defined table or value (s.toml, line 2)',
+    'the policy is not valid TOML: trying to redefine an already defined table or value (s.toml, line 2)',
   ],
   ['s.yml', 'task:\n  max_tool_calls: 0\n', 'task.max_tool_calls must be a whole number from 1, got 0 (s.yml, line 2)'],
   [
@@ -105,11 +105,11 @@ const wrong: readonly (readonly [string, string, string])[] = [
   ],
   ['s.yml', 'loop:\n  enabled: off\n', 'loop.enabled must be true or false, got "off" (s.yml, line 2)'],
   ['s.yml', 'task:\n', 'task must be a table, got null (s.yml, line 1)'],
-  ['s.yml', 'a: 1\na: 2\n', 'the policy is no valid YAML: Map keys must be unique (s.yml, line 2)'],
+  ['s.yml', 'a: 1\na: 2\n', 'the policy is not valid YAML: Map keys must be unique (s.yml, line 2)'],
   [
     's.yml',
     'a: !!js/function x\n',
-    'the policy is no valid YAML: Unresolved tag: tag:yaml.org,2002:js/function (s.yml, line 1)',
+    'the policy is not valid YAML: Unresolved tag: tag:yaml.org,2002:js/function (s.yml, line 1)',
   ],
   ['s.yml', '- a\n', 'the policy must be a table, got a list of 1 (s.yml)'],
   [
@@ -120,9 +120,9 @@ const wrong: readonly (readonly [string, string, string])[] = [
   [
     's.json',
     '{ "mode": "observe",\n"mode": "enforce" }',
-    'the policy is no valid JSON: Map keys must be unique (s.json, line 2)',
+    'the policy is not valid JSON: Map keys must be unique (s.json, line 2)',
   ],
-  ['s.json', '{ // no\n}', "the policy is no valid JSON: Expected property name or '}' (s.json, line 1)"],
+  ['s.json', '{ // no\n}', "the policy is not valid JSON: Expected property name or '}' (s.json, line 1)"],
   ['s.ini', '', 'a policy file ends in .toml, .yaml, .yml, .json, got s.ini'],
 ];
 

@@ -71,7 +71,7 @@ test('a store that is away from the start is degraded, says so, and is shared on
   await new Promise((resolve) => setTimeout(resolve, 50));
   const store = await redisStore({ url: own.url, graceMs: 0, deadlineMs: 200 });
   assert.equal(store.shared.health.state, 'degraded');
-  assert.equal(store.shared.health.reason, 'nobody answers at the address of Redis');
+  assert.equal(store.shared.health.reason, 'no Redis server answers at this address');
   const cell = counter(store);
   assert.equal((await store.shared.commit({ changes: [{ cell, update: plusOne }] })).status, 'unavailable');
   const heard: Entry[] = [];

@@ -101,7 +101,7 @@ test('a database of another program, a folder and an empty path are refused in o
   const db = new DatabaseSync(path);
   db.exec('CREATE TABLE theirs (a)');
   db.close();
-  assert.match(refusal(path).message, /is a database of another program: give the store a file of its own$/);
+  assert.match(refusal(path).message, /is a database of another program: use another file for the store$/);
   assert.match(refusal(folder).message, /cannot be opened: it is a folder$/);
   if (platform() === 'linux') assert.match(refusal('/proc/nope/x.db').message, /its folder cannot be made$/);
   assert.match(refusal('').message, /^path must name a file, got ""$/);
@@ -122,7 +122,7 @@ test('a file that is no database is set aside, never deleted, and the store says
   assert.equal(store.shared.health.state, 'degraded');
   assert.match(
     store.shared.health.reason,
-    /the file was damaged and is kept as ".*\.damaged-.*"; the store began anew/,
+    /the file was damaged and was moved to ".*\.damaged-.*"; the store starts empty/,
   );
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual(

@@ -38,7 +38,7 @@ function readServer(server: Readonly<Record<string, unknown>>, where: string): M
   if ((command === undefined) === (url === undefined)) throw configError(`${where} needs either command or url`);
   if (url !== undefined) {
     if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse')
-      throw configError(`${where}.type must be "http" or "sse" where there is a url, got ${quoteValue(type)}`);
+      throw configError(`${where}.type must be "http" or "sse" for a server with a url, got ${quoteValue(type)}`);
     const headers = requireTexts(server.headers, `${where}.headers`);
     return { kind: type === 'sse' ? 'sse' : 'http', url: requireText(url, `${where}.url`), headers };
   }
@@ -74,7 +74,7 @@ function fillVariables(text: string, env: Environment): string {
   return text.replaceAll(/\$\{(?:env:)?(\w+)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
     const value = env[name] || fallback;
     if (value === undefined)
-      throw configError(`\${${name}} is not in the environment: set it, or write \${${name}:-something}`);
+      throw configError(`\${${name}} is not set in the environment: set it, or write \${${name}:-something}`);
     return value;
   });
 }

@@ -63,7 +63,7 @@ export function createMcpServer(
   const connect = async (): Promise<Connection> => {
     const resolved = resolveConfig(config, environment.cwd, environment.env);
     const openResolved = () => {
-      if (isClosed) throw new AbilityError('it was closed');
+      if (isClosed) throw new AbilityError('the MCP servers of these abilities were closed');
       opened = openTransport(sdk, name, resolved, environment);
       return opened;
     };
@@ -163,7 +163,7 @@ function openTransport(
     return createProcessTransport(sdk, config, env, onStderr && ((line) => onStderr(name, line)));
   // The message does not show the address: a filled variable in it may be a secret.
   if (!URL.canParse(config.url) || !/^https?:/i.test(config.url))
-    throw new AbilityError(`mcpServers.${name}.url is no address that begins with https:// or http://`);
+    throw new AbilityError(`mcpServers.${name}.url must be a URL that starts with https:// or http://`);
   const Line = config.kind === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
   let excess: string | undefined;
   const fetch = boundedFetch(() => {
@@ -207,7 +207,7 @@ function explainStartFailure(
 ): string {
   const { code } = error as { readonly code?: unknown };
   if (config.kind === 'process' && code === 'ENOENT')
-    return `${formatTitle(name)} cannot be started: there is no ${config.command}, or no folder ${config.cwd}`;
+    return `${formatTitle(name)} cannot be started: no command ${config.command}, or no folder ${config.cwd}`;
   if (code === sdk.SdkErrorCode.RequestTimeout)
     return `${formatTitle(name)} did not answer within ${mcpStartMs / 1000} s`;
   return `${formatTitle(name)} did not start: ${how ?? readMessage(error)}`;

@@ -36,13 +36,13 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       return approval.by;
     }
     const isAnswered = active.store.card(questionCardId(active, rules))?.state === 'answered';
-    if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'there is nobody to ask');
+    if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'no approver is available');
     const card = await findOrCreateQuestionCard(active, runtime, site, stop, rules);
-    if (card === undefined) return deny('rule_unanswered', 'the question could not be kept');
+    if (card === undefined) return deny('rule_unanswered', 'the question could not be stored');
     if (card.state === 'open') active.emit(makeAskedEvent(active, card));
     if (card.state === 'open' && !active.wait) {
       active.question.park();
-      return deny('rule_unanswered', 'nobody has answered yet');
+      return deny('rule_unanswered', 'the question is not answered yet');
     }
     const answeredCard =
       card.state === 'open' ? await pauseTaskWhile(runtime, site, () => waitForAnswer(active, site, card)) : card;
@@ -73,7 +73,7 @@ async function findApproval({ run, store }: ActiveRun, rules: readonly string[])
 }
 
 function explainNoAnswer({ clock }: ActiveRun, { settings }: Runtime, { expiresAtMs = 0 }: Card): string {
-  if (clock.nowMs() < expiresAtMs) return 'nobody could be reached';
+  if (clock.nowMs() < expiresAtMs) return 'the approver could not be reached';
   return `no answer within ${settings.approval.timeoutSecs} s`;
 }
 

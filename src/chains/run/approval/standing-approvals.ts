@@ -67,7 +67,10 @@ export async function dropStandingApproval(store: Store, approval: StandingAppro
     entries,
   });
   if (changed.status === 'committed') return;
-  throw new SwitchgearError('store_unreachable', `the store did not take back the approval ${quoteValue(approval.id)}`);
+  throw new SwitchgearError(
+    'store_unreachable',
+    `the store could not remove the standing approval ${quoteValue(approval.id)}`,
+  );
 }
 
 function approvalKey(chain: string, id: string): string {

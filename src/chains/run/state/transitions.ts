@@ -151,7 +151,7 @@ function takeOver(
   if (run.chain.steps[at]?.idempotent) {
     return { ...withStep(rest, at, { status: 'pending' }), status: 'running', owner };
   }
-  const reason = 'its process ended while it ran: nobody knows whether it was done';
+  const reason = 'its process ended during the step: it is unknown whether the step was done';
   return { ...omit(withStep(rest, at, { status: 'in-doubt', reason }), 'owner'), status: 'in-doubt' };
 }
 
@@ -178,7 +178,7 @@ function settleStep(
 
 function closeRun(run: RunState, status: RunState['status'], wallMs: number, end: RunEnd | undefined): RunState {
   const at = findOpenStep(run);
-  const reason = 'the run was stopped while it ran: nobody knows whether it was done';
+  const reason = 'the run was stopped during the step: it is unknown whether the step was done';
   const current = at < 0 ? run : withStep(run, at, { status: 'in-doubt', reason });
   return { ...omit(omit(current, 'owner'), 'card'), status, endedWallMs: wallMs, ...(end && { end }) };
 }
