@@ -122,10 +122,10 @@ export class SessionBreaker {
     this.config = configOf(this.#gear.settings);
     if (onHalt === undefined) return;
     this.#gear.onEntry((entry) => {
-      if (entry.type !== 'task-halted') return;
+      if (entry.type !== 'task-halted') return undefined;
       const bucket = this.#stack.find(({ task }) => task.id === entry.task);
       const halt = bucket && readHalt(bucket);
-      if (halt) onHalt(bucket.taskId, halt);
+      return halt && onHalt(bucket.taskId, halt); // The gear catches the rejection of an async callback.
     });
   }
 

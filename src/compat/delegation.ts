@@ -5,6 +5,7 @@
 import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import { SwitchgearError } from '../core/error.ts';
+import { callUnawaited } from '../core/thenable.ts';
 
 /** Failed delegations after which a worker is refused. */
 export const MAX_DELEGATION_FAILURES = 2;
@@ -106,11 +107,11 @@ function isLimit(limit: unknown): limit is number {
 }
 
 function writeLog(log: Log, line: string): void {
-  try {
-    log(line);
-  } catch {
-    // A log function that throws must not lose the count.
-  }
+  // A log function that throws must not lose the count.
+  callUnawaited(
+    () => log(line),
+    () => {},
+  );
 }
 
 function toStandardError(line: string): void {

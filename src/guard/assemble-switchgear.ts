@@ -110,9 +110,7 @@ function addTypedListener<T extends EntryType>(
 ): () => void {
   isName('the type of an entry', type);
   isFunction('a listener', listener);
-  return addListener(runtime, (entry) => {
-    if (entry.type === type) listener(entry as EntryOf<T>);
-  });
+  return addListener(runtime, (entry) => (entry.type === type ? listener(entry as EntryOf<T>) : undefined));
 }
 
 function dispose(runtime: Runtime): void {

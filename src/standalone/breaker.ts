@@ -16,6 +16,7 @@ import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/bre
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { breakerStats } from '../core/controls/breaker/stats.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
+import { callUnawaited } from '../core/thenable.ts';
 import type { Breaker, BreakerChange, BreakerPermit, BreakerRefusal } from './api.ts';
 import { checkArgument, type ResolvedOptions } from './options.ts';
 import { type AbortableCall, ClosedPermit, nextProbeId, sharedGrant } from './permit.ts';
@@ -297,15 +298,15 @@ export class StandaloneBreaker implements Breaker, CallOwner {
   }
 }
 
-/** Calls each listener with the new phase. A listener that throws causes a process warning and nothing else. */
+/** Calls each listener with the new phase. A listener that throws or rejects only causes a process warning. */
 function notifyListeners(listeners: readonly ChangeListener[], name: string, state: BreakerState): void {
   const { phase } = state;
   const type = phase === 'closed' ? phase : (`${phase}ed` as const);
   for (const listener of listeners) {
-    try {
-      listener({ type, name, generation: state.generation, cause: state.cause });
-    } catch (error) {
-      process.emitWarning(`a listener of the breaker '${name}' threw: ${String(error)}`, 'SwitchgearWarning');
-    }
+    callUnawaited(
+      () => listener({ type, name, generation: state.generation, cause: state.cause }),
+      (error) =>
+        process.emitWarning(`a listener of the breaker '${name}' threw: ${String(error)}`, 'SwitchgearWarning'),
+    );
   }
 }

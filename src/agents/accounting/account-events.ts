@@ -9,6 +9,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import { callUnawaited } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { createCallObserver } from '../../guard/entries/observed-call.ts';
@@ -117,12 +118,12 @@ export function accountEvents(
 
   function reportHalt(owner: Task): void {
     if (halted !== undefined || owner.halt === undefined) return;
-    halted = owner.halt;
-    try {
-      onHalt?.(halted);
-    } catch (error) {
-      countError(runtime, 'onHalt', error);
-    }
+    const reason = owner.halt;
+    halted = reason;
+    callUnawaited(
+      () => onHalt?.(reason),
+      (error) => countError(runtime, 'onHalt', error),
+    );
   }
 
   const watchTask = (each: Task) => {

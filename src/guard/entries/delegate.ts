@@ -11,6 +11,7 @@ import { readWorkerFailure, readWorkerText, type WorkerFailure } from '../../cor
 import { applyAll } from '../../core/decide.ts';
 import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
+import { requireSync } from '../../core/thenable.ts';
 import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { Task, TaskResult } from '../api.ts';
 import type { DelegateOptions } from '../call-options.ts';
@@ -135,7 +136,7 @@ function readReturn<T>(
 ): WorkerFailure {
   const worker = site.target.name;
   try {
-    const said = judge?.(value);
+    const said = requireSync('judge', judge?.(value));
     if (said !== undefined) return { failed: said.failed === true, reason: String(said.reason ?? 'judged a failure') };
   } catch (error) {
     countError(runtime, 'judge', error);

@@ -6,6 +6,7 @@ import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../api.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
+import type { TaskState } from '../tasks/task.ts';
 
 /** Records the answer to a card and passes it to the call that waits for it; undefined if the id is unknown. */
 export function answerCard(runtime: Runtime, card: string, answer: CardAction, by: string): Card | undefined {
@@ -15,7 +16,8 @@ export function answerCard(runtime: Runtime, card: string, answer: CardAction, b
 }
 
 /**
- * Options that start a halted task again: the tripped limit doubled, its counters carried over.
+ * Options that start a halted task again: the tripped limit doubled, its counters carried over, below the nearest
+ * ancestor that still runs, whose budget it spends from.
  * Undefined if the task is not halted, or its limits were raised `raisesMax` times already.
  */
 export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | undefined {
@@ -26,5 +28,12 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
   // A joint budget belongs to several tasks, so one task cannot raise it.
   const limit = counters.scope === undefined ? codeDeclarations[code].raises : undefined;
   const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
-  return { agent, session, parent: null, limits, retryOf: node.id } as TaskOptions;
+  return { agent, session, parent: runningAncestor(node)?.id ?? null, limits, retryOf: node.id } as TaskOptions;
+}
+
+/** The nearest ancestor that has neither halted nor ended. */
+function runningAncestor({ parent }: TaskState): TaskState | undefined {
+  let above = parent;
+  while (above !== undefined && (above.ended || above.haltStop !== undefined)) above = above.parent;
+  return above;
 }

@@ -2,6 +2,7 @@
 
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
+import { requireSync } from '../../core/thenable.ts';
 import { allow } from '../../core/verdict.ts';
 import { countError } from '../journal/journal.ts';
 import { resetCallSites } from '../route/call-site.ts';
@@ -49,7 +50,7 @@ function bindCustomControls() {
 function tolerant(runtime: Runtime, harm: ControlHarm, control: Control): Control {
   const guarded = <T>(where: string, instead: T, run: () => T): T => {
     try {
-      return run();
+      return requireSync(where, run());
     } catch (error) {
       harm.error = error ?? true;
       countError(runtime, `control ${control.name}: ${where}`, error);
@@ -60,7 +61,7 @@ function tolerant(runtime: Runtime, harm: ControlHarm, control: Control): Contro
     name: control.name,
     scope: control.scope,
     initial: (atMs) => control.initial(atMs),
-    judge: (state, proposal, cellOwner) => control.judge(state, proposal, cellOwner),
+    judge: (state, proposal, cellOwner) => requireSync('judge', control.judge(state, proposal, cellOwner)),
     apply: (state, event, cellOwner) => guarded('apply', state, () => control.apply(state, event, cellOwner)),
     check: (state, atMs) => guarded('check', allow, () => control.check?.(state, atMs) ?? allow),
     due: (state, action) => guarded('due', allow, () => control.due?.(state, action) ?? allow),

@@ -29,7 +29,7 @@ export async function retry<T>(
       return await run(); // A refused value is a result. The guard inside the function counts each attempt.
     } catch (error) {
       const final = attempt >= retries || refusalOf(error) !== undefined || isRefused(error) || signal?.aborted;
-      if (final || when?.(error) === false) throw error;
+      if (final || (when !== undefined && (await when(error)) === false)) throw error;
       await wait(clock, 1000 * baseSecs * 2 ** attempt, signal);
       if (signal?.aborted) throw error;
     }

@@ -3,6 +3,7 @@
 import { countEvent, initialStorm } from '../../core/controls/storm.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { quoteValue } from '../../core/quote.ts';
+import { callUnawaited } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Watch, WatchOptions, WatchSource } from '../call-options.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
@@ -48,11 +49,10 @@ export function watch(
     const counters = observed ? { ...verdict.counters, observed: 1 } : verdict.counters;
     appendEntry(runtime, { type: 'storm-tripped', name, counters }, { agent }, atMs);
     if (observed) return; // An observing gear pauses nothing.
-    try {
-      onTrip?.(explain(verdict, { name, agent, atMs }));
-    } catch (error) {
-      countError(runtime, 'onTrip', error);
-    }
+    callUnawaited(
+      () => onTrip?.(explain(verdict, { name, agent, atMs })),
+      (error) => countError(runtime, 'onTrip', error),
+    );
   }
 
   for (const event of events) {

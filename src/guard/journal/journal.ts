@@ -3,6 +3,7 @@
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { listenersMax } from '../../core/limits.ts';
+import { callUnawaited } from '../../core/thenable.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -46,11 +47,14 @@ export function appendEntry(
 /** Passes a written entry to listeners and to the log. */
 export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = entry): void {
   for (const listener of runtime.listeners) {
-    try {
-      listener(entry);
-    } catch (error) {
-      countError(runtime, 'listener', error);
-    }
+    callUnawaited(
+      () => listener(entry),
+      (error) => {
+        // An error about an error is only counted: a listener that always rejects would cause entries without end.
+        if (entry.type === 'internal-error') runtime.errors++;
+        else countError(runtime, 'listener', error);
+      },
+    );
   }
   // The log of the agent's own process is not redacted.
   if (runtime.logLevel !== 'silent')
@@ -59,11 +63,10 @@ export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = e
 
 function printLine(runtime: Runtime, line: string | undefined): void {
   if (line === undefined) return;
-  try {
-    runtime.print(line);
-  } catch {
-    runtime.errors++; // An error of the log is only counted.
-  }
+  callUnawaited(
+    () => runtime.print(line),
+    () => runtime.errors++, // An error of the log is only counted.
+  );
 }
 
 /** Counts a swallowed error and writes an entry. */

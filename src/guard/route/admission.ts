@@ -14,7 +14,7 @@ import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts
 import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry, wantsTraces } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
-import { halt, hintLoop, warnNearLimit } from '../tasks/halt.ts';
+import { halt, haltUnpriced, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { compareCall } from '../tasks/recent-output.ts';
 import { boundControlsOf, inheritHalt } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
@@ -23,6 +23,8 @@ import type { CallSite } from './call-site.ts';
 /** Optional data of a settlement. */
 export interface Settlement {
   readonly cost?: Cost | undefined;
+  /** The model whose unknown price halts the task. */
+  readonly unpricedModel?: string | undefined;
   readonly result?: ResultMark | undefined;
   readonly resultHits?: readonly RuleHit[] | undefined;
   readonly stillRuns?: boolean | undefined;
@@ -164,7 +166,7 @@ export function settleAction(
   permit: Permit,
   outcome: Outcome,
   atMs: number,
-  { cost, result, resultHits, stillRuns }: Settlement,
+  { cost, unpricedModel, result, resultHits, stillRuns }: Settlement,
 ): void {
   const breaker = site.breaker;
   const failed = outcome.kind === 'failure';
@@ -198,6 +200,7 @@ export function settleAction(
   if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {
     checkAfterSettling(runtime, site, permit.action, atMs);
   }
+  if (unpricedModel !== undefined && site.task !== undefined) haltUnpriced(runtime, site.task, unpricedModel, atMs);
 }
 
 /** The mark of an outcome: that of the result, or else of the error; retryable if either says so. */

@@ -4,6 +4,7 @@
  */
 
 import type { Card } from '../../core/card.ts';
+import { requireSync } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -16,7 +17,8 @@ import type { CallSite } from './call-site.ts';
 export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): Promise<string | Stop> {
   const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
-  if (approver === undefined || approver.isAvailable?.() === false) return no('rule_unanswered');
+  if (approver === undefined || requireSync('isAvailable', approver.isAvailable?.()) === false)
+    return no('rule_unanswered');
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
   const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}` };

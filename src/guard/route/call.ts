@@ -8,6 +8,7 @@ import type { Ending } from '../../core/classify.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { haltUnpriced } from '../tasks/halt.ts';
 import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
 import {
   type AdmitResult,
@@ -88,15 +89,12 @@ function settleLate(runtime: Runtime, { site, permit }: LeasedCall, ending: Call
   try {
     recordPermitEvent(runtime, 'work-ended', site, permit);
     if ('cancelled' in ending) return;
-    const { cost } = readSettlement(runtime, site, ending, options, success);
+    const { cost, unpricedModel } = readSettlement(runtime, site, ending, options, success);
     if (cost === undefined || site.task === undefined) return;
     const { name } = site.target;
-    applyAndCheck(
-      runtime,
-      site.task,
-      { type: 'usage-observed', model: name, cost, basis: name },
-      runtime.clock.nowMs(),
-    );
+    const atMs = runtime.clock.nowMs();
+    applyAndCheck(runtime, site.task, { type: 'usage-observed', model: name, cost, basis: name }, atMs);
+    if (unpricedModel !== undefined) haltUnpriced(runtime, site.task, unpricedModel, atMs);
   } catch (error) {
     countError(runtime, 'settle', error);
   }

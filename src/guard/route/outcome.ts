@@ -4,10 +4,11 @@ import { cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
+import { requireSync } from '../../core/thenable.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { priceUsage } from '../tasks/cost.ts';
+import { findUnpricedModel, priceUsage } from '../tasks/cost.ts';
 import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LeasedCall } from './live-call.ts';
@@ -18,7 +19,7 @@ export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false
 /** Reads the outcome of a call from its ending. */
 export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
   const { breaker, task } = call.site;
-  const classified = options.classify?.(ending);
+  const classified = requireSync('classify', options.classify?.(ending));
   if (classified === 'success') return { kind: 'success' };
   if (classified === 'neutral') return { kind: 'neutral', why: 'ignored' };
   if (classified === 'failure') {
@@ -47,9 +48,10 @@ export function readSettlement(
   const { value } = ending;
   const ok = kind === 'success';
   const hits = runtime.rules?.matchResult(target.name, agent, value);
-  const usage = options.usage?.(value as never);
+  const usage = requireSync('usage', options.usage?.(value as never));
   return {
     cost: usage && priceUsage(runtime, usage, place),
+    unpricedModel: usage && findUnpricedModel(runtime, usage),
     result: isMarked ? (ok && value === undefined ? nothing : markResult(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };

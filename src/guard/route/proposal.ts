@@ -2,6 +2,7 @@
 
 import type { Action } from '../../core/action.ts';
 import { toMicros } from '../../core/builtin-prices.ts';
+import { requireSync } from '../../core/thenable.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
@@ -18,7 +19,8 @@ export function makeAction(
   turnId?: string,
 ): Action {
   const { target, task } = site;
-  const worst = typeof options.maxCost === 'function' ? options.maxCost(...args) : options.maxCost;
+  const worst =
+    typeof options.maxCost === 'function' ? requireSync('maxCost', options.maxCost(...args)) : options.maxCost;
   const plain = {
     id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,

@@ -33,6 +33,12 @@ export function priceUsage(
   return { micros: isFree ? 0 : toMicros(dearest.costUsd), tokens };
 }
 
+/** The model of a usage whose unknown price must halt its task; undefined if the price or the policy allows it. */
+export function findUnpricedModel({ prices, settings }: Runtime, usage: Usage): string | undefined {
+  const mustHalt = settings.prices.onUnknownPrice === 'halt' && prices.price(usage) === undefined;
+  return mustHalt ? boundedModelName(usage.model) : undefined;
+}
+
 /** The name of a model, bounded. */
 export function boundedModelName(model: unknown): string {
   return String(model ?? '').slice(0, nameLengthMax);

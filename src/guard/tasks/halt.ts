@@ -8,7 +8,7 @@ import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
 import { explain, listCardActions } from '../../core/messages/explain.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import type { Stop } from '../../core/verdict.ts';
+import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { createCardId, openCard } from './cards.ts';
@@ -48,6 +48,12 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
     state: 'open',
   };
   openCard(runtime, card, ended, atMs);
+}
+
+/** Halts a task whose spend cannot be counted, because the price of a model is unknown. */
+export function haltUnpriced(runtime: Runtime, task: TaskState, model: string, atMs: number): void {
+  const stop = haltOverLimit('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
+  halt(runtime, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
 }
 
 /** Halts a task, or every task, by order of a person. */

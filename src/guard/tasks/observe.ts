@@ -4,13 +4,12 @@ import { evictOldest } from '../../core/bounded.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { haltOverLimit } from '../../core/verdict.ts';
 import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { boundedModelName, priceUsage } from './cost.ts';
-import { halt } from './halt.ts';
+import { boundedModelName, findUnpricedModel, priceUsage } from './cost.ts';
+import { haltUnpriced } from './halt.ts';
 import {
   clearRecentOutput,
   compareCall,
@@ -33,7 +32,7 @@ export function observe(runtime: Runtime, task: TaskState, observation: Observat
 }
 
 function applyObservation(runtime: Runtime, task: TaskState, observation: Observation, atMs: number): void {
-  const { settings, prices } = runtime;
+  const { settings } = runtime;
   switch (observation.type) {
     case 'assistant': {
       const text = boundedText(observation.text);
@@ -77,10 +76,8 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
       const cost = priceUsage(runtime, observation, entryPlace(task), atMs);
       const model = boundedModelName(observation.model);
       applyAndCheck(runtime, task, { type: 'usage-observed', model, cost, basis: model }, atMs);
-      if (settings.prices.onUnknownPrice === 'halt' && prices.price(observation) === undefined) {
-        const stop = haltOverLimit('budget', 'token_spend_limit', 'unknown', task.limits.maxSpendCents);
-        halt(runtime, task, { ...stop, counters: { ...stop.counters, model } }, model, atMs);
-      }
+      const unpriced = findUnpricedModel(runtime, observation);
+      if (unpriced !== undefined) haltUnpriced(runtime, task, unpriced, atMs);
       return;
     }
     case 'user': {

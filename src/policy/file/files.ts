@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax, policyPollMs } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
+import { callUnawaited } from '../../core/thenable.ts';
 import { parseJson } from '../../document/parse-json.ts';
 import { parseToml } from '../../document/parse-toml.ts';
 import { parseYaml } from '../../document/parse-yaml.ts';
@@ -104,16 +105,18 @@ export function watchPolicy(
       if (text === lastText) return;
       lastText = text;
       policy = parsePolicy(text, path);
-      onChange(policy);
+      const loaded = policy;
+      callUnawaited(() => onChange(loaded), reportProblem);
     } catch (error) {
-      reportProblem(error as Error);
+      reportProblem(error);
     }
   }
 
-  function reportProblem(error: Error): void {
-    if (error.message === lastProblem) return; // Report a problem once, not at every poll.
-    lastProblem = error.message;
-    onProblem?.(error);
+  function reportProblem(error: unknown): void {
+    const { message } = error as Error;
+    if (message === lastProblem) return; // Report a problem once, not at every poll.
+    lastProblem = message;
+    callUnawaited(() => onProblem?.(error as Error), warnOfCallback);
   }
 
   return {
@@ -122,6 +125,10 @@ export function watchPolicy(
     },
     stop,
   };
+}
+
+function warnOfCallback(error: unknown): void {
+  process.emitWarning(`onProblem of watchPolicy threw: ${String(error)}`, 'SwitchgearWarning');
 }
 
 function pollFile(clock: Pick<Clock, 'after'>, look: () => void): () => void {
