@@ -7,9 +7,11 @@ import type { ParsedDocument, SourcePosition, SyntaxProblem } from './parsed-doc
 export function parseJson(text: string): ParsedDocument {
   const problem = findJsonProblem(text);
   if (problem !== undefined) return { ok: false, problem };
-  const { problems, positionOf } = locateYaml(text); // YAML contains JSON, and its parser keeps positions.
-  const repeated = problems.find(({ code }) => code === 'DUPLICATE_KEY');
-  return repeated ? { ok: false, problem: repeated } : { ok: true, value: JSON.parse(text), positionOf };
+  const { document, positionAt, positionOf } = locateYaml(text); // YAML contains JSON, and its parser keeps positions.
+  const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY');
+  if (repeated === undefined) return { ok: true, value: JSON.parse(text), positionOf };
+  const { message, pos } = repeated;
+  return { ok: false, problem: { message, position: positionAt(pos[0]), cause: repeated } };
 }
 
 /** Finds the syntax error of a text that is not strict JSON. */

@@ -85,7 +85,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     boundRules: undefined,
     callSites: new Map(),
     targets: new Map(),
-    workers: new Set(),
+    namedCells: new Set(),
     returns: new Map(),
     tasks: new Map(),
     taskControls: new Map(),

@@ -68,7 +68,7 @@ export class TimeLimit {
         this.releaseRecords();
       });
     };
-    this.queue = createTimerQueue({ nowMs: clock.nowMs, after });
+    this.queue = createTimerQueue({ nowMs: () => clock.nowMs(), after });
   }
 
   startMs(): number {

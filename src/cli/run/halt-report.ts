@@ -1,7 +1,7 @@
 /** Reports a halt: one sentence, the counters, the evidence, the next step, and a card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
-import { codeDeclarations } from '../../core/controls/registry.ts';
+import { findCode } from '../../core/controls/registry.ts';
 import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -12,7 +12,7 @@ type HaltedAttempt = Attempt & { readonly end: Extract<AttemptEnd, { readonly ho
 const mayHaveRunText = 'the call that was one too many may already have run';
 
 function lastCallMayHaveRun({ end, wasRefused }: HaltedAttempt): boolean {
-  return codeDeclarations[end.halt.code].byCall === true && !wasRefused;
+  return findCode(end.halt.code).byCall === true && !wasRefused;
 }
 
 /** Publishes the card of a halt with the possible follow-ups; undefined if there is no card. */

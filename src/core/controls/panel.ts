@@ -87,8 +87,9 @@ export function bindSharedControls(
   settings: Settings,
   { target, session }: { readonly target: string; readonly session: string },
   cellOf: (control: Control, key: readonly string[]) => ControlCell,
+  declarations: readonly PanelDeclaration[] = sharedDeclarations,
 ): Panel {
-  return sharedDeclarations.flatMap(({ name, scope, create }) => {
+  return declarations.flatMap(({ name, scope, create }) => {
     const control: Control | undefined = create(settings);
     if (control === undefined) return [];
     const owner = scope === 'target' ? [target] : scope === 'session' ? [session] : [];
@@ -97,16 +98,28 @@ export function bindSharedControls(
 }
 
 /** The features of arguments that the controls in force need. */
-export function listFeatures(settings: Settings): readonly FeatureDeclaration[] {
-  return panelDeclarations.flatMap(({ feature, create }) => {
+export function listFeatures(
+  settings: Settings,
+  declarations: readonly PanelDeclaration[] = panelDeclarations,
+): readonly FeatureDeclaration[] {
+  return declarations.flatMap(({ feature, create }) => {
     return feature !== undefined && create(settings) !== undefined ? [feature] : [];
   });
 }
 
-/** The controls that are switched on, in the order of the registry. */
-function activeControls(controls: TaskControls): readonly (readonly [name: string, control: Control])[] {
-  const entries: readonly [string, Control | undefined][] = Object.entries(controls as object);
-  return entries.filter((entry): entry is [string, Control] => entry[1] !== undefined);
+const activeByControls = new WeakMap<TaskControls, ActiveControls>();
+
+type ActiveControls = readonly (readonly [name: string, control: Control])[];
+
+/** The controls that are switched on, in the order of the registry. Tasks of equal limits share the list. */
+function activeControls(controls: TaskControls): ActiveControls {
+  let active = activeByControls.get(controls);
+  if (active === undefined) {
+    const entries: readonly [string, Control | undefined][] = Object.entries(controls);
+    active = entries.filter((entry): entry is [string, Control] => entry[1] !== undefined);
+    activeByControls.set(controls, active);
+  }
+  return active;
 }
 
 function ensureCell({ cells }: PanelTask, name: string, control: Control): ControlCell {

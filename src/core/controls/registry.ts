@@ -6,6 +6,7 @@ import type {
   PanelDeclaration,
   SectionDeclaration,
 } from '../declare/control-declaration.ts';
+import { stoppedTexts } from '../declare/refusal-texts.ts';
 import type { Camel, SettingsOf } from '../declare/setting.ts';
 import { breakerDeclaration } from './breaker/declaration.ts';
 import { budgetDeclaration } from './budget/declaration.ts';
@@ -61,6 +62,22 @@ export const codeDeclarations = Object.fromEntries(
     Object.entries<CodeDeclaration>(declared).map(([code, declaration]) => [code, { ...declaration, control: name }]),
   ),
 ) as Readonly<Record<Code, DeclaredCode>>;
+
+/** The declaration of a code; a general one for a code of a custom control or of a newer version. */
+export function findCode(code: string): DeclaredCode {
+  return Object.hasOwn(codeDeclarations, code) ? codeDeclarations[code as Code] : unknownCode;
+}
+
+const unknownCode: DeclaredCode = {
+  control: 'unknown',
+  kind: 'deny, halt',
+  means: 'a control of your own refused it',
+  remedy: 'see the control',
+  texts(context) {
+    const summary = context.reason ?? `'${context.name}' was refused`;
+    return stoppedTexts(context, summary, 'Do not repeat the call. Ask the user how to go on.');
+  },
+};
 
 /** The codes of refusals. Part of the API: never renamed, only added to. */
 export const codes = Object.keys(codeDeclarations) as readonly Code[];

@@ -1,7 +1,7 @@
 /** Explains a refusal in text: cause and advice for the model, cause for the person. Controls declare the texts. */
 
 import type { CardAction } from '../card.ts';
-import { codeDeclarations } from '../controls/registry.ts';
+import { findCode } from '../controls/registry.ts';
 import type { RefusalContext } from '../declare/refusal-texts.ts';
 import type { Refusal } from '../refusal.ts';
 import type { Code, Stop } from '../verdict.ts';
@@ -24,7 +24,7 @@ export function explain(stop: Stop, subject: RefusalSubject): Refusal {
     control,
     kind: kind === 'halt' ? kind : 'deny',
     counters,
-    ...codeDeclarations[code].texts(makeContext(stop, subject)),
+    ...findCode(code).texts(makeContext(stop, subject)),
     name,
     ...(retryAtMs !== undefined && { retryAtMs }),
     ...(task !== undefined && { task }),
@@ -42,5 +42,5 @@ function makeContext(
 
 /** The actions of a person on a halt: retry with raised limits, pause, and what the code adds. */
 export function listCardActions(code: Code): readonly CardAction[] {
-  return ['retry_raised', 'pause', ...(codeDeclarations[code].actions ?? [])];
+  return ['retry_raised', 'pause', ...(findCode(code).actions ?? [])];
 }

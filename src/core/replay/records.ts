@@ -3,7 +3,7 @@
  */
 
 import { stopOverBudget } from '../controls/budget/joint-budget.ts';
-import { codeDeclarations } from '../controls/registry.ts';
+import { findCode } from '../controls/registry.ts';
 import type { Entry } from '../event.ts';
 import type { BreakerSettings, Settings, TaskSettings } from '../settings.ts';
 import type { Stop } from '../verdict.ts';
@@ -105,5 +105,5 @@ function isHaltRepeated({ code, counters }: Stop, limits: TaskSettings, settings
     );
     return matching.some(({ limit }) => actual > limit);
   }
-  return codeDeclarations[code].isExceeded?.(actual, { ...settings, task: limits }, counters);
+  return findCode(code).isExceeded?.(actual, { ...settings, task: limits }, counters);
 }

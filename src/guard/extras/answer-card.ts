@@ -1,7 +1,7 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
 import type { Card, CardAction } from '../../core/card.ts';
-import { codeDeclarations } from '../../core/controls/registry.ts';
+import { findCode } from '../../core/controls/registry.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../api.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -26,7 +26,7 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
   const { agent, session } = node;
   const { code, counters } = node.haltStop;
   // A joint budget belongs to several tasks, so one task cannot raise it.
-  const limit = counters.scope === undefined ? codeDeclarations[code].raises : undefined;
+  const limit = counters.scope === undefined ? findCode(code).raises : undefined;
   const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
   return { agent, session, parent: runningAncestor(node)?.id ?? null, limits, retryOf: node.id } as TaskOptions;
 }

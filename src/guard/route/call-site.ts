@@ -88,7 +88,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
   const declared = bindSharedControls(settings, { target: name, session }, (control, key) =>
-    runtime.store.cell(cellKey(...key), () => control.initial(0)),
+    boundedCell(runtime, cellKey(...key), () => control.initial(0)),
   );
   const custom = runtime.own?.beside(runtime, target, session) ?? [];
   const shared = [breaker, bindRules(runtime), ...declared, ...custom];
@@ -177,12 +177,22 @@ function bindRules(runtime: Runtime): BoundControl | undefined {
 
 /** The cell of a worker's failures in a session. */
 export function workerCell(runtime: Runtime, session: string, worker: string): Cell<DelegationState> {
-  const { workers, store, settings } = runtime;
-  const key = cellKey('worker', session, worker);
-  if (!workers.has(key)) {
-    const oldest = evictOldest(workers, workerCellsMax);
+  const { store, settings } = runtime;
+  const initial = () => delegation(settings.delegation).initial(0);
+  return boundedCell(runtime, cellKey('worker', session, worker), initial, store.shared?.workers.cell);
+}
+
+/** A cell whose key holds a name from outside: the oldest of too many are dropped. */
+function boundedCell<S>(
+  { namedCells, store }: Runtime,
+  key: string,
+  initial: () => S,
+  shared?: Parameters<typeof store.cell<S>>[2],
+): Cell<S> {
+  if (!namedCells.has(key)) {
+    const oldest = evictOldest(namedCells, workerCellsMax);
     if (oldest !== undefined) store.drop(oldest);
-    workers.add(key);
+    namedCells.add(key);
   }
-  return store.cell(key, () => delegation(settings.delegation).initial(0), store.shared?.workers.cell);
+  return store.cell(key, initial, shared);
 }

@@ -73,7 +73,8 @@ export interface Runtime {
   /** The call sites outside any task. */
   readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
-  readonly workers: Set<string>;
+  /** The keys of cells that hold a name from outside, oldest first. */
+  readonly namedCells: Set<string>;
   /** The last answer of each worker, and its request. */
   readonly returns: Map<string, { readonly request: number; readonly text: string }>;
 

@@ -1,7 +1,7 @@
 /** Prices model calls one by one; a model without a known price is never free. */
 
 import type { Cost } from '../../core/action.ts';
-import { toMicros } from '../../core/builtin-prices.ts';
+import { builtinPrices, toMicros } from '../../core/builtin-prices.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
 import type { Usage } from '../../ports/prices.ts';
@@ -18,12 +18,13 @@ export function priceUsage(
   const { prices, settings, reportedOnce: told } = runtime;
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
   const { costUsd = -1 } = usage;
-  if (costUsd >= 0 && costUsd < 1e9) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
+  if (isCost(costUsd)) return { micros: toMicros(costUsd), tokens };
   const price = prices.price(usage);
   // Ignore a price that is not a number: it would switch the limit off.
-  if (price !== undefined && price.costUsd >= 0) return { micros: toMicros(price.costUsd), tokens };
+  if (price !== undefined && isCost(price.costUsd)) return { micros: toMicros(price.costUsd), tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
-  const dearest = prices.highestPrice(usage);
+  const highest = prices.highestPrice(usage);
+  const dearest = isCost(highest.costUsd) ? highest : builtinPrices.highestPrice(usage);
   const model = boundedModelName(usage.model ?? 'an unnamed model');
   if (!told.has(model) && told.size < rememberedModelsMax) {
     told.add(model);
@@ -42,6 +43,11 @@ export function findUnpricedModel({ prices, settings }: Runtime, usage: Usage): 
 /** The name of a model, bounded. */
 export function boundedModelName(model: unknown): string {
   return String(model ?? '').slice(0, nameLengthMax);
+}
+
+/** Whether a value is an amount of money that can be booked. */
+function isCost(usd: unknown): usd is number {
+  return typeof usd === 'number' && usd >= 0 && usd < 1e9;
 }
 
 /** The value as a token count: whole and not negative. */

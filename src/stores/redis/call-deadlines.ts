@@ -15,7 +15,7 @@ export function createCallDeadlines(): CallDeadlines {
   let pending = 0;
   let timer: NodeJS.Timeout | undefined;
   const queue = createTimerQueue({
-    nowMs: machineClock.nowMs,
+    nowMs: () => machineClock.nowMs(),
     after(delayMs, run) {
       const started = startTimer(delayMs, run);
       timer = started;

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Control } from '../../../src/core/control.ts';
 import { initialBreaker } from '../../../src/core/controls/breaker/state.ts';
 import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { delegation } from '../../../src/core/controls/delegation/delegation.ts';
 import {
   bindBreaker,
   bindDelegation,
+  bindSharedControls,
   bindTaskControls,
   createTaskControls,
   initialTaskCells,
+  listFeatures,
   type PanelTask,
 } from '../../../src/core/controls/panel.ts';
+import type { PanelDeclaration } from '../../../src/core/declare/control-declaration.ts';
+import { allow } from '../../../src/core/verdict.ts';
 import { makeLimits } from '../../harness/control-story.ts';
 
 function taskOf(id: string, parent: PanelTask | undefined, loops = true): PanelTask {
@@ -62,4 +67,66 @@ test('a breaker and a worker have a seat of their own', () => {
   const worker = { state: delegation(defaultSettings.delegation).initial(0) };
   const other = bindDelegation(defaultSettings.delegation, worker);
   assert.deepEqual([other.control.name, other.cell, other.cellOwner], ['delegation', worker, 'self']);
+});
+
+const everyCall = {
+  kind: 'deny',
+  means: 'x',
+  remedy: 'x',
+  texts: () => ({ message: '', remediation: '', explanation: '' }),
+};
+
+function declare(scope: Control['scope'], isOn = true): PanelDeclaration {
+  const name = `by-${scope}`;
+  const control: Control<{ seen: number }> = {
+    name,
+    scope,
+    initial: () => ({ seen: 0 }),
+    judge: () => allow,
+    apply: (state) => state,
+  };
+  return {
+    name,
+    scope,
+    summary: { stops: 'x', byDefault: 'x', statePer: 'x' },
+    codes: { x_limit: everyCall },
+    feature: { name, read: () => 'x' },
+    create: () => (isOn ? control : undefined),
+  };
+}
+
+test('a declared control of a target, a session or the gear gets a cell by its scope, unless it is off', () => {
+  const keys: string[] = [];
+  const cellOf = (control: Control, key: readonly string[]) => {
+    keys.push(key.join('/'));
+    return { state: control.initial(0) };
+  };
+  const declared = [declare('target'), declare('session'), declare('gear'), declare('gear', false)];
+  const panel = bindSharedControls(defaultSettings, { target: 'search', session: 's1' }, cellOf, declared);
+  assert.deepEqual(keys, ['control/by-target/search', 'control/by-session/s1', 'control/by-gear']);
+  assert.deepEqual(
+    panel.map(({ control, cellOwner }) => [control.name, cellOwner]),
+    [
+      ['by-target', 'self'],
+      ['by-session', 'self'],
+      ['by-gear', 'self'],
+    ],
+  );
+});
+
+test('the features of arguments are those of the controls that are on', () => {
+  const features = listFeatures(defaultSettings, [declare('task'), declare('gear', false)]);
+  assert.deepEqual(
+    features.map(({ name }) => name),
+    ['by-task'],
+  );
+  assert.deepEqual(listFeatures(defaultSettings), []);
+});
+
+test('a stored task without the cell of a control gets one when it is bound', () => {
+  const { loop: _, ...cells } = taskOf('t', undefined).cells;
+  const task = { ...taskOf('t', undefined), cells: cells as PanelTask['cells'] };
+  const bound = bindTaskControls(task).find(({ control }) => control.name === 'loop');
+  assert.deepEqual(bound?.cell.state, { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
+  assert.equal(task.cells.loop, bound?.cell);
 });

@@ -9,6 +9,7 @@ import { toCamelCase, toSnakeCase } from '../../../src/core/names.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { listFieldNames } from '../../../src/policy/check/document-section.ts';
 import { listVariables } from '../../../src/policy/check/environment-names.ts';
+import { readText } from '../../harness/source.ts';
 
 const all = [
   ...Object.entries(topFields).map(([name, setting]) => ({ path: name, name, setting })),
@@ -64,10 +65,9 @@ test('no variable means two settings, and the five names of the session breaker 
   ]);
 });
 
-test('a breaker of its own has the defaults of the table', () => {
-  assert.deepEqual({ ...defaultBreaker }, { ...checkPolicy({}).settings.circuitBreaker });
-});
-
-test('the literal defaults of the root equal those of the settings table', () => {
-  assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), JSON.parse(JSON.stringify(defaultSettings)));
+test('the defaults are the published ones, in the root and in a checked policy', () => {
+  const published: unknown = JSON.parse(readText('test/policy/table/default-settings.json'));
+  assert.deepEqual(JSON.parse(JSON.stringify(defaultSettings)), published);
+  assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), published);
+  assert.deepEqual({ ...defaultBreaker }, defaultSettings.circuitBreaker);
 });
