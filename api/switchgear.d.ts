@@ -152,7 +152,7 @@ export interface Card {
     readonly step?: CardStep;
 }
 
-export type CardAction = 'approve' | 'approve_run' | 'approve_always' | 'decline' | 'retry_raised' | 'pause' | 'narrow_scope' | 'replan' | 'dismiss';
+export type CardAction = (typeof cardActions)[number];
 
 export interface Cards {
     list(): readonly Card[];

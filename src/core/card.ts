@@ -2,17 +2,21 @@
 
 import type { Code, Counters } from './verdict.ts';
 
+/** Every action of a person on a card. */
+export const cardActions = [
+  'approve',
+  'approve_run',
+  'approve_always',
+  'decline',
+  'retry_raised',
+  'pause',
+  'narrow_scope',
+  'replan',
+  'dismiss',
+] as const;
+
 /** `approve` answers for the one action that asks; a chain run can also be approved as a whole, or for good. */
-export type CardAction =
-  | 'approve'
-  | 'approve_run'
-  | 'approve_always'
-  | 'decline'
-  | 'retry_raised'
-  | 'pause'
-  | 'narrow_scope'
-  | 'replan'
-  | 'dismiss';
+export type CardAction = (typeof cardActions)[number];
 
 /** A card: a halted task or an asking action, with the actions of a person. */
 export interface Card {

@@ -4,6 +4,7 @@ import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from 
 import { priceInMicros, splitUsage, type TokenParts, type TokenPrices, toUsd } from '../core/builtin-prices.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, rememberedModelsMax } from '../core/limits.ts';
+import { quoteValue } from '../core/quote.ts';
 import type { Prices, Usage } from '../ports/prices.ts';
 import { type DearestPrices, findDearestPrices } from './dearest-prices.ts';
 import { isSameVersion, listModelLookups, type ModelLookup } from './model-name.ts';
@@ -35,6 +36,9 @@ export interface PriceBookOptions {
  * const gear = createSwitchgear({ prices: priceBook({ overrides }) });
  */
 export function priceBook(options: PriceBookOptions = {}): Prices {
+  const unknownName = Object.keys(options).find((name) => name !== 'overrides');
+  if (unknownName !== undefined)
+    throw new SwitchgearError('invalid_argument', `priceBook has no ${quoteValue(unknownName)}; it has overrides`);
   const overrides = new Map<string, TokenPrices>();
   for (const [model, prices] of Object.entries(options.overrides ?? {})) {
     overrides.set(model.toLowerCase(), readCustomPrices(model, prices));

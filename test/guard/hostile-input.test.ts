@@ -331,13 +331,14 @@ test('a function that needs a gear throws one sentence for any other value', () 
   }
 });
 
-test('halting, answering and asking for a retry take anything', () => {
+test('halting and asking for a retry take anything, and an answer that is none is refused', () => {
   for (const value of Object.values(values)) {
     const { gear } = gearOf();
     const task = gear.startTask();
     const anything = gear as unknown as Loose;
     assert.doesNotThrow(() => gear.retryOptions(value as never));
-    assert.doesNotThrow(() => gear.cards.answer(value as never, value as never, value as never));
+    const answer = () => gear.cards.answer(value as never, value as never, value as never);
+    assert.throws(answer, { code: 'invalid_argument', message: /^the answer must be one of / });
     assert.doesNotThrow(() => anything.halt!(task.id, value));
     assert.equal(task.halt?.code, 'rule_abort');
   }

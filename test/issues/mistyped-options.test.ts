@@ -2,7 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, type GuardOptions, type TaskOptions, type WatchOptions } from '../../src/index.ts';
+import {
+  allow,
+  type Control,
+  createSwitchgear,
+  type GuardOptions,
+  refusalOf,
+  type TaskOptions,
+  type WatchOptions,
+} from '../../src/index.ts';
+import { priceBook } from '../../src/prices/index.ts';
+import { type SqliteOptions, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
@@ -47,4 +57,52 @@ test('settings that could never trip together are refused where they are written
   ] as const) {
     assert.throws(() => gear.guard('tool', () => 1, { breaker }), /is 200, but the window holds 100 calls/);
   }
+});
+
+test('a control has functions alone, and a name of its own', () => {
+  const control: Control<null> = {
+    name: 'mine',
+    scope: 'gear',
+    initial: () => null,
+    judge: () => allow,
+    apply: (s) => s,
+  };
+  const add = (more: object) => () => gear.addControl({ ...control, ...more });
+  assert.throws(add({ check: 1 }), /^\w*Error: check of the control "mine" must be a function, got 1$/);
+  assert.throws(add({ gauges: 'x' }), /gauges of the control "mine" must be a function, got "x"/);
+  assert.throws(add({ name: 'budget' }), /must differ from those of the built-in ones, got "budget"/);
+  add({})();
+  assert.throws(add({}), /must be new to the gear, got "mine"/);
+});
+
+test('a card is answered with a known answer, by somebody', () => {
+  const answer = gear.cards.answer as (card: string, answer: unknown, by?: unknown) => unknown;
+  assert.throws(() => answer('card', 'yes', 'ann'), /the answer must be one of .*"approve".*, got "yes"/);
+  assert.throws(() => answer('card', 'approve'), /the name of the person who answers must be a text .*, got undefined/);
+  assert.equal(answer('card', 'approve', 'ann'), undefined);
+});
+
+test('a call whose worst case is no amount is refused', () => {
+  for (const maxCost of [{ usd: -1 }, { usd: Number.NaN }, { cents: 5 }, 7]) {
+    let ran = false;
+    const run = () => {
+      ran = true;
+    };
+    const pay = gear.guard('pay', run, { maxCost: () => maxCost as { usd: number } });
+    assert.match(refusalOf(pay())?.explanation ?? '', /must be (a number from 0|an object), got|has no "cents"/);
+    assert.equal(ran, false);
+  }
+});
+
+test('a store in a file and a price book have no unknown option and no impossible value', () => {
+  for (const [options, message] of [
+    [{ waitMs: -1 }, /waitMs must be a number from 0, got -1/],
+    [{ keysMax: 0 }, /keysMax must be a whole number from 1, got 0/],
+    [{ retain: { days: -1 } }, /retain\.days must be a number from 0, got -1/],
+    [{ retain: { day: 1 } }, /retain has no "day"/],
+    [{ pth: 1 }, /sqliteStore has no "pth"/],
+  ] as const) {
+    assert.throws(() => sqliteStore({ path: '/nowhere/at/all.db', ...options } as SqliteOptions), message);
+  }
+  assert.throws(() => priceBook({ override: {} } as object), /priceBook has no "override"; it has overrides/);
 });

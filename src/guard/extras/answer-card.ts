@@ -1,15 +1,20 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
-import type { Card, CardAction } from '../../core/card.ts';
+import { type Card, type CardAction, cardActions } from '../../core/card.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../api.ts';
+import { choices, name } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
 import type { TaskState } from '../tasks/task.ts';
 
+const isAnswer = choices(...cardActions);
+
 /** Records the answer to a card and passes it to the call that waits for it; undefined if the id is unknown. */
 export function answerCard(runtime: Runtime, card: string, answer: CardAction, by: string): Card | undefined {
+  isAnswer('the answer', answer);
+  name('the name of the person who answers', by);
   const answers = runtime.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
   if (answers) runtime.waiting.get(card)?.({ approved: answer === 'approve', by });
   return updateCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });

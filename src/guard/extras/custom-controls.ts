@@ -2,19 +2,33 @@
 
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
+import { controlDeclarations } from '../../core/controls/registry.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { requireSync } from '../../core/thenable.ts';
 import { allow } from '../../core/verdict.ts';
 import { countError } from '../journal/journal.ts';
 import { resetCallSites } from '../route/call-site.ts';
-import { choices, methods, name } from '../runtime/option-checks.ts';
+import { choices, fn, invalid, methods, name } from '../runtime/option-checks.ts';
 import type { BoundCustomControls, ControlHarm, Runtime } from '../runtime/runtime.ts';
+
+const builtInNames: ReadonlySet<string> = new Set([
+  ...controlDeclarations.map((declared) => declared.name),
+  'operator',
+  'guard',
+]);
 
 /** Adds a control beside the built-in ones, for calls and tasks that start from now on. */
 export function addControl(runtime: Runtime, control: Control): void {
   methods('initial', 'judge', 'apply')('a control', control);
   name('the name of a control', control.name);
   choices('task', 'chain', 'target', 'session', 'gear')('the scope of a control', control.scope);
+  for (const method of ['check', 'due', 'hint', 'gauges'] as const)
+    if (control[method] !== undefined) fn(`${method} of the control ${quoteValue(control.name)}`, control[method]);
+  if (builtInNames.has(control.name))
+    throw invalid(`the name of a control must differ from those of the built-in ones, got ${quoteValue(control.name)}`);
   const own = (runtime.own ?? bindCustomControls()) as ReturnType<typeof bindCustomControls>;
+  if (own.names.has(control.name))
+    throw invalid(`the name of a control must be new to the gear, got ${quoteValue(control.name)}`);
   runtime.own = own;
   own.add(tolerant(runtime, own.harm, control));
   resetCallSites(runtime);
@@ -43,7 +57,12 @@ function bindCustomControls() {
           return { control, cell, cellOwner: 'self' };
         }),
   };
-  return { ...boundControls, harm, add: (control: Control) => controls.push(control) };
+  const names = new Set<string>();
+  const add = (control: Control) => {
+    names.add(control.name);
+    controls.push(control);
+  };
+  return { ...boundControls, harm, names, add };
 }
 
 /** Wraps a control so that an error in one control does not keep the event from the others. */

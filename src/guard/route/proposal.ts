@@ -3,9 +3,10 @@
 import type { Action } from '../../core/action.ts';
 import { toMicros } from '../../core/builtin-prices.ts';
 import { requireSync } from '../../core/thenable.ts';
-import type { GuardOptions } from '../call-options.ts';
+import type { GuardOptions, MaxCost } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import { options as checkOptions, maxCostChecks } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { recordCall } from '../tasks/recent-output.ts';
 import type { CallSite } from './call-site.ts';
@@ -20,7 +21,9 @@ export function makeAction(
 ): Action {
   const { target, task } = site;
   const worst =
-    typeof options.maxCost === 'function' ? requireSync('maxCost', options.maxCost(...args)) : options.maxCost;
+    typeof options.maxCost === 'function'
+      ? checkMaxCost(requireSync('maxCost', options.maxCost(...args)))
+      : options.maxCost;
   const plain = {
     id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,
@@ -56,6 +59,12 @@ export function makeAction(
     ...(isPatient && { chances }),
     ...(features && { features }),
   };
+}
+
+/** Checks the bounds of one call: bounds that are no amounts would reserve nothing, so the call is refused. */
+function checkMaxCost(maxCost: MaxCost): MaxCost {
+  checkOptions('the result of maxCost', maxCost, maxCostChecks);
+  return maxCost;
 }
 
 /** Reads the features of the arguments that controls need. */

@@ -8,13 +8,13 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import {
-  amount,
   type Checks,
   choices,
   fn,
   isA,
   name as isName,
   kind,
+  maxCostChecks,
   options,
   timeoutOf,
 } from '../runtime/option-checks.ts';
@@ -28,7 +28,7 @@ const checks: Checks = {
   fallback: fn,
   classify: fn,
   // An upper bound that is not a number could not be reserved.
-  maxCost: (what, value) => typeof value === 'function' || options(what, value, { usd: amount, tokens: amount }),
+  maxCost: (what, value) => typeof value === 'function' || options(what, value, maxCostChecks),
   usage: fn,
   async: choices(true, false),
 };

@@ -48,6 +48,9 @@ export function choices(...words: readonly (string | boolean)[]): Check {
   return (what, value) => must(what, value, `one of ${list}`, words.includes(value as string));
 }
 
+/** The upper bounds of the cost of one call. */
+export const maxCostChecks: Checks = { usd: amount, tokens: amount };
+
 export const kind = choices('tool', 'model', 'delegation', 'step');
 
 /** Checks an options object without unknown keys: a typo must not switch a limit off. */

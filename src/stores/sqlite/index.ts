@@ -5,6 +5,7 @@ import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { startInterval } from '../../platform/machine-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -200,6 +201,28 @@ function createSecret(): string {
 function checkOptions(options: SqliteOptions): void {
   const path: unknown = (options as SqliteOptions | undefined)?.path;
   if (typeof path !== 'string' || path === '' || path.includes('\0')) {
-    throw new SwitchgearError('invalid_argument', `path must name a file, got ${JSON.stringify(path)}`);
+    throw invalid(`path must name a file, got ${JSON.stringify(path)}`);
   }
+  const { retain = {}, waitMs, keysMax } = options;
+  for (const name in options)
+    if (!optionNames.includes(name))
+      throw invalid(`sqliteStore has no ${quoteValue(name)}; it has ${optionNames.join(', ')}`);
+  for (const name in retain)
+    if (name !== 'days' && name !== 'megabytes')
+      throw invalid(`retain has no ${quoteValue(name)}; it has days, megabytes`);
+  for (const [name, value] of Object.entries({
+    waitMs,
+    'retain.days': retain.days,
+    'retain.megabytes': retain.megabytes,
+  }))
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw invalid(`${name} must be a number from 0, got ${quoteValue(value)}`);
+  if (keysMax !== undefined && !(Number.isSafeInteger(keysMax) && keysMax >= 1))
+    throw invalid(`keysMax must be a whole number from 1, got ${quoteValue(keysMax)}`);
+}
+
+const optionNames: readonly string[] = ['path', 'waitMs', 'retain', 'keysMax', 'verify', 'skipCheckpoint', 'clock'];
+
+function invalid(message: string): SwitchgearError {
+  return new SwitchgearError('invalid_argument', message);
 }
