@@ -48,7 +48,7 @@ test('B37: a card offers to try again with raised limits, and to pause', { timeo
   assert.deepEqual([again.code, again.out], [0, 'done after 8 calls\n']);
 });
 
-test('B39: a job that hits the tool cap is narrowed, and the smaller one finishes', { timeout: 120_000 }, async () => {
+test('B39: a job that reaches the call limit is narrowed, and then finishes', { timeout: 120_000 }, async () => {
   const { id = '', actions } = (await halted()) ?? {};
   assert.ok(actions?.includes('narrow_scope') && actions.includes('retry_raised'));
   const { code, out } = await home.run(['inbox', 'narrow', id, 'calls 20']);

@@ -58,7 +58,7 @@ test('B20: more than 1,800 seconds since the start of a task trip, however busy 
   assert.deepEqual(beat('research', 'working'), { kind: 'DurationLimit', actualSecs: 1801, limitSecs: 1800 });
 });
 
-test('B21: more than 300 seconds without an event trip, and any event starts the time anew', () => {
+test('B21: more than 300 seconds without an event trip, and any event restarts the time', () => {
   const { breaker, clock, beat, say } = active({ maxTaskDurationSecs: 10_000 });
   for (const tell of [
     () => breaker.observe(call),
@@ -74,7 +74,7 @@ test('B21: more than 300 seconds without an event trip, and any event starts the
   assert.deepEqual(beat('research', 'working'), { kind: 'IdleTimeout', idleSecs: 301, limitSecs: 300 });
 });
 
-test('B22: a task that says nothing at all trips idle all the same', () => {
+test('B22: a task without any event trips the idle limit', () => {
   const heard: string[] = [];
   const { clock } = active({}, { onHalt: (taskId, { kind }) => heard.push(`${taskId}: ${kind}`) });
   clock.advance(302_000);
@@ -121,7 +121,7 @@ test('B25: at most 512 words of each output are compared', () => {
   );
 });
 
-test('B26: both pairs in a row must clear, the first and the third need not be alike', () => {
+test('B26: both neighbouring pairs must be alike; the first and the third need not be', () => {
   const drift = [words(2, 41), words(0, 41), words(0, 39)];
   assert.equal(
     active()
@@ -200,7 +200,7 @@ test('B32: BB_CIRCUIT_BREAKER_DURATION_SECS sets the longest duration', () => {
   assert.deepEqual(beat('research', 'working'), { kind: 'DurationLimit', actualSecs: 61, limitSecs: 60 });
 });
 
-test('B33: BB_CIRCUIT_BREAKER_IDLE_SECS sets the longest silence', () => {
+test('B33: BB_CIRCUIT_BREAKER_IDLE_SECS sets the idle limit', () => {
   const env = { BB_CIRCUIT_BREAKER_IDLE_SECS: '20' };
   assert.equal(configFromEnv(env).maxIdleSecs, 20);
   const { clock, beat } = active({}, { env });
@@ -208,7 +208,7 @@ test('B33: BB_CIRCUIT_BREAKER_IDLE_SECS sets the longest silence', () => {
   assert.deepEqual(beat('research', 'working'), { kind: 'IdleTimeout', idleSecs: 21, limitSecs: 20 });
 });
 
-test('B34: BB_CIRCUIT_BREAKER_JACCARD sets the likeness', () => {
+test('B34: BB_CIRCUIT_BREAKER_JACCARD sets the similarity limit', () => {
   const env = { BB_CIRCUIT_BREAKER_JACCARD: '0.5' };
   assert.equal(configFromEnv(env).similarityJaccardThreshold, 0.5);
   assert.equal(active({}, { env }).say('a b', 'a b c', 'a b').at(-1)?.kind, 'OutputLoop');

@@ -28,7 +28,7 @@ test('B1: the same stream gives the same halts, from counts alone', () => {
   ]);
 });
 
-test('B2: the breaker belongs to its session: another session counts for itself', () => {
+test('B2: each session has its own breaker and counts', () => {
   const one = active({ maxToolCallsPerTask: 2 });
   const other = active({ maxToolCallsPerTask: 2 });
   assert.equal(one.repeat(3, call)?.kind, 'ToolCallLimit');
@@ -36,7 +36,7 @@ test('B2: the breaker belongs to its session: another session counts for itself'
   assert.deepEqual([one.of('research')?.toolCalls, other.of('research')?.toolCalls], [3, 2]);
 });
 
-test('B3: it observes assistant, tool_use, heartbeat and usage events', () => {
+test('B3: the breaker observes assistant, tool_use, heartbeat and usage events', () => {
   const { breaker, clock, beat, say, of } = session();
   for (const type of ['[heartbeat]', 'heartbeat'] as const) {
     breaker.observe({ type, taskId: type, phase: 'starting' });
@@ -96,7 +96,7 @@ function hostile(): unknown[] {
   return [...numbers, ...rest];
 }
 
-test('B7: no public method throws, whatever it is fed, and the breaker works on', () => {
+test('B7: no public method throws on any input, and the breaker keeps working', () => {
   const { breaker, clock, beat, repeat } = active();
   for (const value of hostile()) {
     breaker.observe(value as SessionEvent);

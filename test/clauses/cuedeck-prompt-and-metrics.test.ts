@@ -26,15 +26,15 @@ test('C25: there is a section for the system prompt, under its heading', () => {
   assert.match(prompt, /`Error: CircuitBreakerOpen \(System Paused\)`/);
 });
 
-test('C26: its first step is to stop at once and not to retry', () => {
+test('C26: the first step of the prompt is to stop at once and not to retry', () => {
   assert.match(prompt, /^1\. .*STOP immediately\. Do not retry the same action\.$/m);
 });
 
-test('C27: its second step is to wait or to switch', () => {
+test('C27: the second step of the prompt is to wait or to switch', () => {
   assert.match(prompt, /^2\. .*WAIT or SWITCH strategies\.$/m);
 });
 
-test('C28: its third step asks why, with three questions', () => {
+test('C28: the third step of the prompt asks why, with three questions', () => {
   const [, questions = ''] = /^3\. .*ANALYZE why:\n((?: {3}- .*\n)+)/m.exec(prompt) ?? [];
   assert.deepEqual(
     questions
@@ -46,13 +46,13 @@ test('C28: its third step asks why, with three questions', () => {
   );
 });
 
-test('C29: its fourth step asks the human, names the tool, says the wait and offers another approach', () => {
+test('C29: the fourth step of the prompt asks the human, with the tool, the wait and another approach', () => {
   const words = `"I've hit a circuit breaker on [Tool/Service]. Waiting 30s. Shall I try a different approach?"`;
   assert.ok(prompt.includes(words), prompt);
   assert.match(prompt, /^4\. .*ASK HUMAN: /m);
 });
 
-test('C30: the wait in the text is the one in force', () => {
+test('C30: the wait in the prompt is the wait in force', () => {
   const waiting = (policy: object) => protocolPrompt(stage({ ...policy }).gear.settings);
   assert.match(waiting({}), /Waiting 60s\./);
   assert.match(waiting({ circuit_breaker: { recovery_timeout: 7 } }), /Waiting 7s\./);
@@ -64,7 +64,7 @@ const serverError: Act = () => {
   throw Object.assign(new Error('Internal Server Error'), { status: 500 });
 };
 
-test('C33: an LLM API that keeps answering 500 is left alone, retries and all', async () => {
+test('C33: an LLM API that keeps answering 500 is no longer called, not even by retries', async () => {
   const { gear, clock } = stage({ preset: 'cuedeck' });
   let requests = 0;
   const complete = gear.guard(
@@ -82,7 +82,7 @@ test('C33: an LLM API that keeps answering 500 is left alone, retries and all', 
   assert.equal(gear.breaker('openai/gpt').state, 'HALF_OPEN');
 });
 
-test('C34: after the reset timeout it is tried once, and left alone again if it still fails', async () => {
+test('C34: after the reset timeout the API is tried once, and refused again if it still fails', async () => {
   const tool = stage({ preset: 'cuedeck' }).tool('search', { waits: true });
   await tell(tool, [...times(4, [serverError, 'failed', 'CLOSED']), [serverError, 'failed', 'OPEN']]);
   await tell(tool, [
@@ -113,7 +113,7 @@ function watched(lines: string[] = []) {
   return { gear, clock, watch, heard, trips, emit };
 }
 
-test('C35: a watcher that runs away is paused: later events reach nobody', async () => {
+test('C35: a watcher that fires too often is paused, and later events are dropped', async () => {
   const { watch, heard, trips, emit, clock } = watched();
   for (let window = 0; window < 5; window++) {
     emit(100);
@@ -145,7 +145,7 @@ test('C36: the user is warned in the log, once, and only a manual restart lets e
   assert.ok(gear.journal().some(({ type }) => type === 'storm-restarted'));
 });
 
-test('C36: a breaker told to recover by hand stays open until somebody resets it', async () => {
+test('C36: a breaker with manual recovery stays open until it is reset', async () => {
   const tool = stage({ preset: 'cuedeck-watcher' }).tool('watcher');
   await tell(tool, [...trip, [30 * 24 * 3600, '', 'OPEN'], [ok, 'threw circuit_open', 'OPEN']]);
   tool.breaker.reset();
@@ -190,7 +190,7 @@ test('C38: failure_rate is the share of failed calls in its window, from 10 on; 
   assert.deepEqual([flaky.metrics.failure_rate, flaky.metrics.alerts], [undefined, []]);
 });
 
-test('C38: ignored outcomes are no part of the rate', async () => {
+test('C38: ignored outcomes do not count in the failure rate', async () => {
   const tool = stage().tool();
   const denied: Act = () => ({ permission_denied: true });
   for (let call = 0; call < 9; call++) await attempt(() => tool.call(call === 0 ? fail : ok));
@@ -200,7 +200,7 @@ test('C38: ignored outcomes are no part of the rate', async () => {
   assert.equal(tool.metrics.failure_rate, 0.1);
 });
 
-test('C39: time_in_open_state goes on while it is open, and more than 5 minutes of it are an alert', async () => {
+test('C39: time_in_open_state grows while the breaker is open, and over 5 minutes it alerts', async () => {
   const { tool, clock } = stage({ circuit_breaker: { recovery_timeout: 900 } });
   const down = tool();
   await refusedValue(down);
@@ -212,7 +212,7 @@ test('C39: time_in_open_state goes on while it is open, and more than 5 minutes 
   assert.deepEqual(seen, [1_000, '', 300_000, '', 300_001, 'time_in_open_state']);
 });
 
-test('C39: periods of being open that follow one another add up', async () => {
+test('C39: consecutive open periods add up', async () => {
   const { tool, clock } = stage();
   const down = tool();
   await refusedValue(down);

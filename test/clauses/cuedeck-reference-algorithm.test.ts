@@ -15,7 +15,7 @@ function reference(threshold: number, seconds: number) {
   return { clock, breaker, seen };
 }
 
-test('C17: it is made from a threshold and a timeout in seconds', async () => {
+test('C17: a breaker is created from a threshold and a timeout in seconds', async () => {
   const { clock, breaker, seen } = reference(2, 10);
   assert.equal(await seen(fail), 'failed -> CLOSED 1');
   assert.equal(await seen(fail), 'failed -> OPEN 2');
@@ -25,7 +25,7 @@ test('C17: it is made from a threshold and a timeout in seconds', async () => {
   assert.equal(breaker.state, 'HALF_OPEN');
 });
 
-test('C18: the operation runs outside any lock: it may call through the same breaker, and be overtaken', async () => {
+test('C18: the operation runs outside any lock: it may call the same breaker, and calls overlap', async () => {
   const { breaker } = reference(3, 10);
   const inner: unknown[] = [];
   const outer = breaker.call(() => {
@@ -44,7 +44,7 @@ test('C18: the operation runs outside any lock: it may call through the same bre
   assert.equal(breaker.state, 'OPEN', 'what began before it opened does not close it');
 });
 
-test('C19: open, the operation is not run before its time; then it is half-open and runs', async () => {
+test('C19: an open breaker runs no operation before the timeout; then it is half-open and runs it', async () => {
   const { clock, breaker } = reference(1, 10);
   let runs = 0;
   const operation = () => {
@@ -85,7 +85,7 @@ test('C21: a success sets the count to 0, so only failures in a row trip, and cl
   assert.equal(await seen(ok), 'ok -> CLOSED 0');
 });
 
-test('C22: a failure adds one, and from the threshold on it is open with a fresh time', async () => {
+test('C22: a failure adds one, and from the threshold on the breaker is open with a fresh timeout', async () => {
   const { clock, seen, breaker } = reference(2, 30);
   assert.equal(await seen(fail), 'failed -> CLOSED 1');
   clock.advance(1_000_000);
@@ -114,7 +114,7 @@ test('C23: a rejected call and a failed operation are two kinds of error, the se
   assert.equal(refusalOf(rejected.error)?.code, 'circuit_open');
 });
 
-test('C24: the thrown error carries the words the prompt speaks of', async () => {
+test('C24: the thrown error contains the words that the prompt refers to', async () => {
   const tool = stage({ preset: 'cuedeck' }).tool('search');
   await tell(tool, trip);
   const { error } = await attempt(() => tool.call(ok));

@@ -41,7 +41,7 @@ test('C1: an agent that retries for ever reaches a failing service five times an
   assert.equal(ended.status, 'halted');
 });
 
-test('C2: on repeated failure the agent is told to think of another way, and made to stop if it does not', async () => {
+test('C2: after repeated failures the agent is told to try another way, and is stopped if it does not', async () => {
   const { gear, tool } = stage();
   const search = tool('search');
   const ended = await gear.task({}, async () => {
@@ -54,14 +54,14 @@ test('C2: on repeated failure the agent is told to think of another way, and mad
   assert.match(String(halt?.remediation), /ask the user/);
 });
 
-test('C3: closed, requests pass and the count of failures starts at 0', async () => {
+test('C3: a closed breaker lets requests pass, and its failure count starts at 0', async () => {
   const tool = stage(cuedeck).tool();
   assert.equal(tool.breaker.stats.consecutiveFailures, 0);
   await tell(tool, times(20, [ok, 'ok', 'CLOSED']));
   assert.equal(tool.breaker.stats.totalSuccesses, 20);
 });
 
-test('C4: open, requests fail at once and the error says what the options are', async () => {
+test('C4: an open breaker refuses requests at once, and the error names the options', async () => {
   const { tool, clock } = stage(cuedeck);
   const search = tool('search');
   await tell(search, trip);
@@ -73,7 +73,7 @@ test('C4: open, requests fail at once and the error says what the options are', 
   assert.match(String(refusalOf(error)?.remediation), /Wait .* or investigate/);
 });
 
-test('C5: half-open lets exactly one request pass, however many come, and its success resumes', async () => {
+test('C5: a half-open breaker lets exactly one request pass, and its success closes the breaker', async () => {
   const { tool, clock } = stage(cuedeck);
   const search = tool('search', { waits: true });
   await refusedValue(search);
@@ -92,7 +92,7 @@ test('C5: half-open lets exactly one request pass, however many come, and its su
   await tell(search, [[ok, 'ok', 'CLOSED']]);
 });
 
-test('C6: it opens at the threshold of 5', async () => {
+test('C6: the breaker opens at the fifth failure', async () => {
   await tell(stage(cuedeck).tool(), [...trip, [ok, 'threw circuit_open', 'OPEN']]);
 });
 
@@ -100,11 +100,11 @@ test('C7: open becomes half-open after the reset timeout of 30 s', async () => {
   await tell(stage(cuedeck).tool(), [...trip, [29.999, '', 'OPEN'], [0.001, '', 'HALF_OPEN']]);
 });
 
-test('C8: one success in half-open closes it', async () => {
+test('C8: one success closes a half-open breaker', async () => {
   await tell(stage(cuedeck).tool(), [...trip, [30, '', 'HALF_OPEN'], [ok, 'ok', 'CLOSED']]);
 });
 
-test('C9: one failure in half-open opens it for another 30 s', async () => {
+test('C9: one failure opens a half-open breaker for another 30 s', async () => {
   await tell(stage(cuedeck).tool(), [
     ...trip,
     [30, '', 'HALF_OPEN'],
@@ -115,13 +115,13 @@ test('C9: one failure in half-open opens it for another 30 s', async () => {
   ]);
 });
 
-test('C10: failure_threshold = 5 in the file of the seed, and another number counts', async () => {
+test('C10: failure_threshold is 5 in the sample file, and another number takes effect', async () => {
   assert.equal(written.failureThreshold, 5);
   const policy = parsePolicy(seedFile.replace('failure_threshold = 5', 'failure_threshold = 1'), 'config.toml');
   await tell(stage(policy).tool(), [[fail, 'failed', 'OPEN']]);
 });
 
-test('C11: reset_timeout_seconds = 30 in the file of the seed, and another wait is kept', async () => {
+test('C11: reset_timeout_seconds is 30 in the sample file, and another number takes effect', async () => {
   assert.equal(written.recoveryTimeoutSecs, 30);
   assert.equal(written.successThreshold, 1);
   const policy = parsePolicy(seedFile.replace('seconds = 30', 'seconds = 4'), 'config.toml');
@@ -135,7 +135,7 @@ const raising =
     throw Object.assign(new Error('down'), facts);
   };
 
-test('C12: tool errors, network errors and rate limits count, by whatever sign they are known', async () => {
+test('C12: tool errors, network errors and rate limits count, by name, code or status', async () => {
   assert.deepEqual(written.countErrors, ['ToolError', 'NetworkError', 'RateLimitExceeded']);
   const counted: readonly (readonly [Act, string])[] = [
     [raising({ name: 'ToolError' }), 'ToolError'],
@@ -162,7 +162,7 @@ test('C12: tool errors, network errors and rate limits count, by whatever sign t
   }
 });
 
-test('C13: invalid arguments and missing files are ignored, by whatever sign they are known', async () => {
+test('C13: invalid arguments and missing files are ignored, by name, code or status', async () => {
   assert.deepEqual(written.ignoreErrors, ['InvalidArguments', 'FileNotFound']);
   const ignored = [
     raising({ name: 'InvalidArguments' }),
@@ -179,7 +179,7 @@ test('C13: invalid arguments and missing files are ignored, by whatever sign the
   }
 });
 
-test('C14: an ignored error never trips it: it neither counts nor ends a run of failures', async () => {
+test('C14: an ignored error neither counts as a failure nor ends a series of failures', async () => {
   const missing = raising({ code: 'ENOENT' });
   await tell(stage(cuedeck).tool(), [
     ...times(100, [missing, 'failed', 'CLOSED']),
@@ -204,7 +204,7 @@ test('C16: an error in both lists is ignored', async () => {
   assert.equal(tool.breaker.stats.totalNeutrals, 10);
 });
 
-test('C10: the file of the seed is the preset of its name', () => {
+test('C10: the sample file equals the preset of the same name', () => {
   const preset = checkPolicy(cuedeck).settings.circuitBreaker;
   assert.deepEqual(written, preset);
   assert.equal(preset.failureThreshold, 5);

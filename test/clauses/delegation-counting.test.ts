@@ -56,7 +56,7 @@ test('D3: the state field delegation_failures maps worker names to counts', () =
   assert.deepEqual(state, { delegation_failures: { chef_team: 2, visualization: 1 } });
 });
 
-test('D4: two failures have tripped, one may retry, none or an absent count is clean', () => {
+test('D4: a worker has tripped after two failures, may retry after one, and starts without any', () => {
   const state = { delegation_failures: { chef_team: 2, visualization: 1, marketing: 0 } };
   const may = ['chef_team', 'visualization', 'marketing', 'accounting'].map(
     (worker) => checkCircuitBreaker(state, worker)[0],
@@ -74,7 +74,7 @@ test('D5: the counters of workers are independent', async () => {
   assert.deepEqual([failures('chef_team'), failures('visualization'), failures('marketing')], [1, 1, 0]);
 });
 
-test('D6: recording gives a partial update with a new map and leaves the state alone', () => {
+test('D6: recording a failure returns a partial update with a new map, and does not change the state', () => {
   const state = Object.freeze({ messages: ['hi'], delegation_failures: Object.freeze({ chef_team: 1 }) });
   const update = recordDelegationFailure(state, 'chef_team', cannot, quiet);
   assert.deepEqual(update, { delegation_failures: { chef_team: 2 } });
@@ -164,7 +164,7 @@ test('D17: a blocked delegation sends the breaker message and ends the run; a fr
   assert.match(result.status === 'halted' ? result.halt.explanation : '', /Safety limit reached: chef_team/);
 });
 
-test('D18: every supervisor in the hierarchy does this', async () => {
+test('D18: every supervisor in the hierarchy checks and records failures', async () => {
   const { gear } = supervised({ policy: { delegation: { on_trip: 'deny' } } });
   const recipes = worker(cannot);
   const menus = worker(cannot);

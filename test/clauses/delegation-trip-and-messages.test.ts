@@ -114,7 +114,7 @@ test('D39: there is no third attempt and the run ends', async () => {
   assert.deepEqual([result.status, result.value], ['halted', 'delegation_limit'], 'the root ends, not a part of it');
 });
 
-test('D40: in a hierarchy the failure is booked on the leaf, once, and not on its team', async () => {
+test('D40: in a hierarchy a failure counts once, on the worker and not on its team', async () => {
   const { gear } = supervised();
   const ask = () =>
     gear.delegate('chef_team', () =>
@@ -152,7 +152,7 @@ test('D42: the prompt of every supervisor states the policy, with the number in 
   assert.match(delegationPolicyPrompt(3), /Maximum of 3 failed delegations/);
 });
 
-test('D43: the loop that ran 14 times ends after 2', async () => {
+test('D43: a delegation loop that ran 14 times ends after 2 failures', async () => {
   const { gear } = supervised();
   const chefs = worker('I cannot list kitchens');
   await gear.task({}, async () => {

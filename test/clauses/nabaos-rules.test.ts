@@ -64,7 +64,7 @@ test('N1: rules on a chain halt it, pause it or limit its rate', () => {
   assert.equal(evaluate(guarded('ability:mail.*|abort')).action, null);
 });
 
-test('N2: rules are asked before each step, so the step after the offending output never starts', () => {
+test('N2: rules are checked before each step, so the step after the offending output never starts', () => {
   const registry = guarded('output:verdict|contains:stop|abort');
   const { ran } = runChain(registry, [
     ['first', { verdict: 'go' }],
@@ -74,7 +74,7 @@ test('N2: rules are asked before each step, so the step after the offending outp
   assert.deepEqual(ran, ['first', 'second']);
 });
 
-test('N3: an evaluation looks at the chain id, the outputs so far and the ability about to be called', () => {
+test('N3: a rule check uses the chain id, the outputs so far and the ability of the next step', () => {
   const registry = guarded('ability:pay|abort|"ability"', 'output:k|contains:x|abort|"output"');
   assert.equal(evaluate(registry, { ability: 'pay' }).reason, 'ability');
   assert.equal(evaluate(registry, { outputs: { k: 'x' } }).reason, 'output');
@@ -126,7 +126,7 @@ test('N9: a value equal to the threshold does not fire, the next one does', () =
   assert.equal(at('amount>1000|abort', { amount: '1001' }).action, 'abort');
 });
 
-test('N10: a missing key fires, and says so', () => {
+test('N10: a rule on a missing key fires, and its reason says so', () => {
   const { action, reason } = at('amount>500|abort', { other: '1' });
   assert.equal(action, 'abort');
   assert.match(reason, /amount is missing.*500/);
@@ -134,7 +134,7 @@ test('N10: a missing key fires, and says so', () => {
   assert.equal(at('amount>500|abort', { amount: '1' }).action, null);
 });
 
-test('N11: a value that is not a valid number fires', () => {
+test('N11: a threshold rule fires on a value that is not a valid number', () => {
   for (const amount of ['NaN', '', ' ', '0x10', '750abc', 'Infinity', 'null', 'lots', '1e999', '1,0']) {
     const { action, reason } = at('amount>500|abort', { amount });
     assert.equal(action, 'abort', `"${amount}"`);
@@ -148,27 +148,27 @@ test('N12: the eleventh run of frequency>10 fires, the tenth does not', () => {
   assert.deepEqual(firings('frequency>10/1h|throttle', 12), [11, 12]);
 });
 
-test('N13: a window in seconds', () => {
+test('N13: a frequency window can be in seconds', () => {
   assert.ok(firesAfter('frequency>1/30s|throttle', 30 * second - 1));
   assert.ok(!firesAfter('frequency>1/30s|throttle', 30 * second));
 });
 
-test('N14: a window in minutes', () => {
+test('N14: a frequency window can be in minutes', () => {
   assert.ok(firesAfter('frequency>1/15m|throttle', 15 * minute - 1));
   assert.ok(!firesAfter('frequency>1/15m|throttle', 15 * minute));
 });
 
-test('N15: a window in hours', () => {
+test('N15: a frequency window can be in hours', () => {
   assert.ok(firesAfter('frequency>1/1h|throttle', hour - 1));
   assert.ok(!firesAfter('frequency>1/1h|throttle', hour));
 });
 
-test('N16: a window in days', () => {
+test('N16: a frequency window can be in days', () => {
   assert.ok(firesAfter('frequency>1/1d|throttle', day - 1));
   assert.ok(!firesAfter('frequency>1/1d|throttle', day));
 });
 
-test('N17: runs are remembered for each chain by itself', () => {
+test('N17: runs are counted for each chain separately', () => {
   const registry = guarded('frequency>1/1h|throttle');
   registry.register('other', 'frequency>1/1h|throttle');
   for (const chainId of ['trade', 'trade', 'other']) registry.recordExecution(chainId, 0);
@@ -193,7 +193,7 @@ test('N18: the history of a chain holds 10,000 runs, and the 10,001st pushes out
   );
 });
 
-test('N19: the window slides', () => {
+test('N19: the window of a frequency rule slides', () => {
   const registry = guarded('frequency>2/1h|throttle');
   for (const atMs of [50 * minute, 55 * minute]) registry.recordExecution('trade', atMs);
   registry.recordExecution('trade', 65 * minute);
@@ -201,7 +201,7 @@ test('N19: the window slides', () => {
   assert.equal(evaluate(registry, { atMs: 110 * minute }).action, null);
 });
 
-test('N20: a rule on an ability fires before it runs', () => {
+test('N20: a rule on an ability fires before the ability runs', () => {
   const { ran, error } = runChain(guarded('ability:email.send|abort|"no mail"'), [
     ['draft', {}],
     ['email.send', {}],
@@ -209,7 +209,7 @@ test('N20: a rule on an ability fires before it runs', () => {
   assert.deepEqual([ran, error], [['draft'], 'no mail']);
 });
 
-test('N21: other abilities do not fire it', () => {
+test('N21: a rule on one ability does not fire for other abilities', () => {
   const registry = guarded('ability:email.send|confirm');
   assert.equal(evaluate(registry, { ability: 'email.send' }).action, 'confirm');
   for (const ability of ['email.read', 'email.send.later', 'email', 'Email.send', 'email_send']) {
@@ -217,7 +217,7 @@ test('N21: other abilities do not fire it', () => {
   }
 });
 
-test('N22: a rule on an output fires where it contains the text', () => {
+test('N22: a rule on an output fires if the output contains the text', () => {
   assert.equal(at('output:error_msg|contains:fail|abort', { error_msg: 'it failed' }).action, 'abort');
   assert.equal(at('output:error_msg|contains:fail|abort', { error_msg: 'fine' }).action, null);
   assert.equal(at('output:error_msg|contains:fail|abort', { other: 'it failed' }).action, null);
@@ -234,7 +234,7 @@ test('N23: the line of an output rule has four parts', () => {
   assert.equal(evaluate(registry, { outputs: { error_msg: 'it failed' } }).reason, 'It broke');
 });
 
-test('N24: an output that is missing contains nothing, one that came later does', () => {
+test('N24: a contains rule does not fire on a missing output, and fires once the output is there', () => {
   assert.equal(at('output:error_msg|contains:fail|abort', {}).action, null);
   assert.equal(at('output:error_msg|contains:fail|abort', { error_msg: 'fail' }).action, 'abort');
 });
@@ -263,7 +263,7 @@ test('N27: the error carries the reasons of all rules that aborted', () => {
   assert.equal(evaluate(registry, { outputs: { a: '0', b: '0' } }).reason, '');
 });
 
-test('N33: a throttled run may come again after the time it is told', () => {
+test('N33: a throttled run may start after the reported time', () => {
   const registry = guarded('frequency>2/1h|throttle');
   for (const atMs of [0, 10 * minute, 20 * minute]) registry.recordExecution('trade', atMs);
   const { action, retryAfterMs } = evaluate(registry, { atMs: 20 * minute });
@@ -306,7 +306,7 @@ function fromBlock(text: string): BreakerRegistry {
   return registry;
 }
 
-test('N35: rules are read from the block that a model wrote among other words', () => {
+test('N35: rules are read from the <nyaya> block in the text of a model', () => {
   const registry = fromBlock(`I will trade.\n${sample}\nShall I begin?\nB:amount>1|abort|"outside the block"`);
   assert.equal(evaluate(registry, { outputs: { amount: '1001' } }).action, 'abort');
   assert.equal(evaluate(registry, { outputs: { amount: '2' } }).action, null);
@@ -320,7 +320,7 @@ test('N36: lines of other kinds do not break the block', () => {
   assert.equal(lines.goals, 'ability:trading.execute,ability:trading.get_price');
 });
 
-test('N37: a reason keeps its dollars and spaces and loses its quotes', () => {
+test('N37: a reason keeps dollar signs and spaces, without its quotes', () => {
   assert.equal(evaluate(fromBlock(sample), { outputs: { amount: '1001' } }).reason, 'Transaction exceeds $1000 limit');
 });
 
@@ -335,7 +335,7 @@ test('N38: every rule of a block applies', () => {
   assert.equal(action, 'abort');
 });
 
-test('N43: a rule under * looks at every chain', () => {
+test('N43: a rule with the target * applies to every chain', () => {
   const registry = new BreakerRegistry();
   registry.register('*', 'ability:shell.execute|abort');
   for (const chainId of ['trade', 'other', 'chain-made-later']) {
@@ -344,7 +344,7 @@ test('N43: a rule under * looks at every chain', () => {
   }
 });
 
-test('N44: a rule of one chain leaves others alone', () => {
+test('N44: a rule of one chain does not apply to other chains', () => {
   const registry = guarded('ability:shell.execute|abort');
   assert.equal(evaluate(registry, { ability: 'shell.execute' }).action, 'abort');
   for (const chainId of ['other', 'trade2', 'Trade']) {
@@ -362,7 +362,7 @@ test('N45: the shell can be forbidden everywhere', () => {
   assert.deepEqual([ran, error], [['read'], 'Shell execution is forbidden']);
 });
 
-test('N46: limit, rate and question live together on one chain', () => {
+test('N46: threshold, frequency and confirm rules work together on one chain', () => {
   const registry = fromBlock(sample);
   const outputs = { amount: '1000' };
   for (let run = 0; run < 5; run++) registry.recordExecution('trade', 0);

@@ -42,7 +42,7 @@ test('P30: each of the eight can be overridden alone, and the others keep their 
   }
 });
 
-test('P31: a breaker is fetched by name, made where there is none, and a living one takes settings', async () => {
+test('P31: a breaker is found or created by name, and an existing one takes new settings', async () => {
   const made = getCircuitBreaker('tool_p31');
   assert.equal(made.state, 'CLOSED');
   const tool = shared('p31');
@@ -98,14 +98,14 @@ test('P37: the advice on a policy is the tuning guide, and there is none on the 
   assert.match(on({ recovery_timeout: 1 }), /most outages last longer/);
 });
 
-test('P42: the state can be read', async () => {
+test('P42: the state of a breaker can be read', async () => {
   const breaker = getCircuitBreaker('tool_p42');
   assert.equal(breaker.state, 'CLOSED');
   await failing(shared('p42'), 5);
   assert.equal(breaker.state, 'OPEN');
 });
 
-test('P43: failure_count is the run of failures, and a success ends the run', async () => {
+test('P43: failure_count is the number of consecutive failures, and a success resets it', async () => {
   const breaker = getCircuitBreaker('tool_p43');
   const tool = shared('p43');
   await failing(tool, 4);
@@ -171,7 +171,7 @@ test('P48: reset closes one breaker and leaves the others', async () => {
   assert.deepEqual([one.state, other.state], ['CLOSED', 'OPEN']);
 });
 
-test('P49: after a reset it is CLOSED with zero counts and the next call runs', async () => {
+test('P49: after a reset the breaker is CLOSED with zero counts, and the next call runs', async () => {
   const breaker = getCircuitBreaker('tool_p49');
   const tool = shared('p49');
   tool(false);
@@ -185,7 +185,7 @@ test('P49: after a reset it is CLOSED with zero counts and the next call runs', 
   assert.equal(tool(false), 'ok');
 });
 
-test('P50: switching off draws advice, frequent openings an alert, and a refusal says when to come back', async () => {
+test('P50: a disabled breaker gives advice, frequent openings an alert, and a refusal the time to retry', async () => {
   const settingsOf = (document: object) => checkPolicy(document).settings;
   assert.match(listAdvice(settingsOf({ circuit_breaker: { mode: 'off' } })).join(), /do not run production without/);
   assert.match(listAdvice(settingsOf({ mode: 'observe' })).join(), /not for production/);

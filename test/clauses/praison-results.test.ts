@@ -49,7 +49,7 @@ for (const [name, rows] of stories) {
   });
 }
 
-test('P3: a closed breaker hands on the very result of the tool', async () => {
+test('P3: a closed breaker returns the same result object as the tool', async () => {
   const { tool } = stage();
   const result = Object.freeze({ pages: [1, 2, 3] });
   const now = tool('now');
@@ -63,7 +63,7 @@ test('P3: a closed breaker hands on the very result of the tool', async () => {
   assert.equal(later.breaker.stats.totalSuccesses, 1);
 });
 
-test('P4: while it is open the tool function is not invoked', async () => {
+test('P4: while the breaker is open the tool function is not called', async () => {
   const tool = stage().tool();
   for (let call = 0; call < 9; call++) await attempt(() => tool.call(fail));
   assert.equal(tool.runs, 5);
@@ -77,23 +77,23 @@ test('P5: a refused call gets an object back and nothing is thrown', async () =>
   assert.ok(isRefused(value));
 });
 
-test('P6: the object has exactly the five keys', async () => {
+test('P6: the refusal object has exactly five keys', async () => {
   const value = await refusedValue(stage().tool());
   const keys = ['agent_name', 'circuit_open', 'error', 'remediation', 'session_id'];
   assert.deepEqual(Object.keys(value ?? {}).sort(), keys);
   assert.deepEqual(Object.keys(JSON.parse(JSON.stringify(value ?? {})) as object).sort(), keys);
 });
 
-test('P7: its error names the tool and the cause', async () => {
+test('P7: the error of the refusal names the tool and the cause', async () => {
   const value = await refusedValue(stage().tool('my_tool'));
   assert.equal(value?.error, "Tool 'my_tool' circuit breaker open - too many recent failures");
 });
 
-test('P8: its circuit_open is true, the boolean', async () => {
+test('P8: circuit_open of the refusal is the boolean true', async () => {
   assert.equal((await refusedValue(stage().tool()))?.circuit_open, true);
 });
 
-test('P9: its agent_name is the name of the agent that called', async () => {
+test('P9: agent_name of the refusal is the name of the calling agent', async () => {
   const { gear, tool } = stage();
   const mine = tool();
   assert.equal((await refusedValue(mine))?.agent_name, 'Researcher');
@@ -101,7 +101,7 @@ test('P9: its agent_name is the name of the agent that called', async () => {
   assert.equal((other.value as Record<string, unknown> | undefined)?.agent_name, 'Writer');
 });
 
-test('P10: its session_id is the id of the session', async () => {
+test('P10: session_id of the refusal is the id of the session', async () => {
   const { gear, tool } = stage();
   const mine = tool();
   assert.equal((await refusedValue(mine))?.session_id, 's-1');
@@ -109,7 +109,7 @@ test('P10: its session_id is the id of the session', async () => {
   assert.equal((other.value as Record<string, unknown> | undefined)?.session_id, 's-2');
 });
 
-test('P11: its remediation says how long to wait: the timeout in force, not the default', async () => {
+test('P11: remediation of the refusal says how long to wait: the timeout in force, not the default', async () => {
   const wait = (secs: number) => `Wait for recovery_timeout (${secs}s) or investigate recent tool failures.`;
   assert.equal((await refusedValue(stage().tool()))?.remediation, wait(60));
   const tuned = stage({ circuit_breaker: { recovery_timeout: 7.5 } }).tool();
@@ -187,7 +187,7 @@ for (const [what, flag, name] of denials) {
   });
 }
 
-test('P39: a file the system keeps from the agent is a permission denied, too', async () => {
+test('P39: a file error with the code EACCES is a denied permission, too', async () => {
   const locked = () => {
     throw Object.assign(new Error("EACCES: permission denied, open '/etc/shadow'"), { code: 'EACCES' });
   };
@@ -196,7 +196,7 @@ test('P39: a file the system keeps from the agent is a permission denied, too', 
   assert.equal(tool.breaker.stats.totalNeutrals, 10);
 });
 
-test('P41: a denial reaches the agent as it is, and is neither success nor failure', async () => {
+test('P41: a denied permission reaches the agent unchanged, and is neither success nor failure', async () => {
   const tool = stage().tool();
   const error = Object.assign(new Error('no'), { name: 'ApprovalDenied' });
   const result = { error: 'no', permission_denied: true };

@@ -8,7 +8,7 @@ import { attempt, came, fail, ok, refusedValue, stage, tell, times, trip } from 
 const { settings } = stage().gear;
 const defaults = settings.circuitBreaker;
 
-test('P13: only failures in a row open it, however far apart they are', async () => {
+test('P13: only consecutive failures open the breaker, however far apart they are', async () => {
   const alternating = stage().tool();
   for (let pair = 0; pair < 20; pair++) {
     await tell(alternating, [
@@ -25,13 +25,13 @@ test('P13: only failures in a row open it, however far apart they are', async ()
   assert.deepEqual(seen, [...Array(5).fill('failed'), ...Array(5).fill('circuit_open')]);
 });
 
-test('P14: failures 1 to 5 reach the tool, the 5th opens it, and call 6 is the first to be rejected', async () => {
+test('P14: failures 1 to 5 reach the tool, the 5th opens the breaker, and call 6 is rejected', async () => {
   const tool = stage().tool();
   await tell(tool, [...trip, [fail, 'circuit_open', 'OPEN'], [ok, 'circuit_open', 'OPEN']]);
   assert.equal(tool.runs, 5);
 });
 
-test('P15: it starts CLOSED and has the states CLOSED, OPEN and HALF_OPEN', async () => {
+test('P15: a breaker starts CLOSED and has the states CLOSED, OPEN and HALF_OPEN', async () => {
   const tool = stage().tool();
   const states = new Set<string>([tool.breaker.state]);
   assert.deepEqual([...states], ['CLOSED']);
@@ -56,7 +56,7 @@ test('P17: OPEN turns into HALF_OPEN once 60 s have passed, and not before', asy
   ]);
 });
 
-test('P18: a rejected call leaves an open breaker as it was', async () => {
+test('P18: a rejected call leaves an open breaker unchanged', async () => {
   const tool = stage().tool();
   await tell(tool, trip);
   const before = tool.breaker.stats;
@@ -67,7 +67,7 @@ test('P18: a rejected call leaves an open breaker as it was', async () => {
   await tell(tool, [[1, '', 'HALF_OPEN']]);
 });
 
-test('P19: the second success in HALF_OPEN closes it, the first does not', async () => {
+test('P19: the second success in HALF_OPEN closes the breaker, the first does not', async () => {
   await tell(stage().tool(), [
     ...trip,
     [60, '', 'HALF_OPEN'],
@@ -77,7 +77,7 @@ test('P19: the second success in HALF_OPEN closes it, the first does not', async
   ]);
 });
 
-test('P20: a failure in HALF_OPEN opens it again, with a fresh wait, even when every window is empty', async () => {
+test('P20: a failure in HALF_OPEN opens the breaker again with a fresh wait, even with empty windows', async () => {
   await tell(stage().tool(), [
     ...trip,
     [3600, '', 'HALF_OPEN'],
@@ -111,7 +111,7 @@ test('P21: of many callers in HALF_OPEN exactly one runs, and the next only afte
   ]);
 });
 
-test('P22: failure_threshold is 5 by default, and a number of your own counts', async () => {
+test('P22: failure_threshold is 5 by default, and another number takes effect', async () => {
   assert.equal(defaults.failureThreshold, 5);
   const tool = stage({ circuit_breaker: { failure_threshold: 2 } }).tool();
   await tell(tool, [
@@ -120,13 +120,13 @@ test('P22: failure_threshold is 5 by default, and a number of your own counts', 
   ]);
 });
 
-test('P23: recovery_timeout is 60 s by default, and a wait of your own is kept', async () => {
+test('P23: recovery_timeout is 60 s by default, and another number takes effect', async () => {
   assert.equal(defaults.recoveryTimeoutSecs, 60);
   const tool = stage({ circuit_breaker: { recovery_timeout: 0.5 } }).tool();
   await tell(tool, [...trip, [0.499, '', 'OPEN'], [0.001, '', 'HALF_OPEN']]);
 });
 
-test('P24: success_threshold is 2 by default, and a number of your own closes', async () => {
+test('P24: success_threshold is 2 by default, and another number takes effect', async () => {
   assert.equal(defaults.successThreshold, 2);
   const tool = stage({ circuit_breaker: { success_threshold: 3 } }).tool();
   await tell(tool, [
@@ -166,7 +166,7 @@ test('P25: a call longer than timeout, 30 s, fails once; its signal aborts, its 
   assert.deepEqual([totalSuccesses, inFlight], [0, 0]);
 });
 
-test('P25: five calls that hang open it, and a timeout of your own is kept', async () => {
+test('P25: five hanging calls open the breaker, and another timeout takes effect', async () => {
   const { gear, clock } = stage({ circuit_breaker: { timeout: 2 } });
   const hang = gear.guard('hang', async () => await new Promise(() => {}));
   for (let call = 0; call < 5; call++) void attempt(() => hang());
@@ -175,7 +175,7 @@ test('P25: five calls that hang open it, and a timeout of your own is kept', asy
   assert.equal(gear.breaker('hang').stats.totalFailures, 5);
 });
 
-test('P25: a synchronous call cannot be cut: its result passes and it counts as a failure', async () => {
+test('P25: a synchronous call cannot be stopped: its late result passes and counts as a failure', async () => {
   const { tool, clock } = stage();
   const slow = tool();
   const late = () => {
@@ -204,7 +204,7 @@ test('P26: monitor_window is 300 s by default; it is the window of the failure r
   assert.equal(short.metrics.failure_rate, undefined);
 });
 
-test('P27: health checks are on: asked while it is open, a good one leads to HALF_OPEN, never CLOSED', async () => {
+test('P27: by default an open breaker runs health checks; a success makes it HALF_OPEN, never CLOSED', async () => {
   assert.equal(defaults.enableHealthCheck, true);
   const { tool, gear } = stage({ circuit_breaker: { recovery_timeout: 600 } });
   let well = false;
@@ -235,7 +235,7 @@ test('P27: health checks are on: asked while it is open, a good one leads to HAL
   assert.equal(gear.snapshot().breakers.find(({ name }) => name === 'search')?.healthCheck, 'on');
 });
 
-test('P27: switched off, or without a function to ask, nothing runs and the snapshot says so', async () => {
+test('P27: switched off or without a function, no health check runs, and the snapshot says so', async () => {
   const { tool, gear, clock } = stage({ circuit_breaker: { enable_health_check: false, recovery_timeout: 600 } });
   let asked = 0;
   const off = tool('off', {
@@ -254,7 +254,7 @@ test('P27: switched off, or without a function to ask, nothing runs and the snap
   assert.deepEqual(said.sort(), ['none none', 'off off']);
 });
 
-test('P28: health_check_interval is 30 s by default, and one of your own is kept', async () => {
+test('P28: health_check_interval is 30 s by default, and another number takes effect', async () => {
   assert.equal(defaults.healthCheckIntervalSecs, 30);
   for (const [interval, wanted] of [
     [30, [30, 60, 90]],

@@ -18,7 +18,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: a tool that fails in one process is refused in the other, and heals for both`, async () => {
+  test(`${name}: a breaker that opens in one process refuses in the other, and closes for both`, async () => {
     const place = newPlace();
     const gears = [gearOf(await make(place)), gearOf(await make(place))] as const;
     let fails = true;
@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(kinds)) {
     gear.dispose();
   });
 
-  test(`${name}: a hand in one process holds the breaker in the other`, async () => {
+  test(`${name}: a manual trip in one process holds the breaker open in the other`, async () => {
     const place = newPlace();
     const gears = [gearOf(await make(place)), gearOf(await make(place))] as const;
     const tools = gears.map((gear) => gear.guard('x', () => 1));

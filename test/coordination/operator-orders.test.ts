@@ -37,7 +37,7 @@ function gear(...tasks: readonly ReturnType<typeof taskAt>[]) {
   return { order, halted, tasks: orderTarget.tasks, applyOrders: subscribeToOrdersCell(cell, orderTarget) };
 }
 
-test('a halt of all ends the tasks that had begun, and not the next one', () => {
+test('an order to halt all tasks ends the running tasks, and not a later one', () => {
   const { order, halted, tasks, applyOrders } = gear(taskAt('a', 1), taskAt('b', 9));
   order({ halts: [{ target: null, atMs: 5, reason: 'enough' }] });
   assert.equal(applyOrders(10), undefined);
@@ -47,7 +47,7 @@ test('a halt of all ends the tasks that had begun, and not the next one', () => 
   assert.deepEqual(halted, ['a: enough']);
 });
 
-test('a halt of one task leaves the others, and one of the same name that begins later', () => {
+test('an order to halt one task leaves other tasks, and a later task with the same id', () => {
   const { order, halted, tasks, applyOrders } = gear(taskAt('a', 1), taskAt('b', 1));
   order({ halts: [{ target: 'b', atMs: 5, reason: 'enough' }] });
   applyOrders(6);
@@ -68,7 +68,7 @@ function sharedBreaker(name: string) {
   return { name, cell, settings: defaultBreaker, control };
 }
 
-test('a breaker that comes after its name was tripped opens at its next call, once, until the order ends', () => {
+test('a breaker created after a trip order opens at its next call, once, until the order ends', () => {
   const { order, applyOrders } = gear();
   const [mine, other] = [sharedBreaker('search'), sharedBreaker('read')];
   order({ trips: [{ target: 'search', atMs: 1_000, reason: '', untilMs: 6_000 }] });
@@ -84,7 +84,7 @@ test('a breaker that comes after its name was tripped opens at its next call, on
   assert.equal(mine.cell.state.phase, 'closed'); // Its time is over.
 });
 
-test('of two orders for one target the later stands, and one without an end stands for a day', () => {
+test('the later of two orders for a target wins, and an order without an end lasts a day', () => {
   const first = { target: 'a', atMs: 1, reason: 'one' };
   const list = withOrder(withOrder([first], { target: null, atMs: 2, reason: 'all' }), { ...first, atMs: 3 });
   assert.deepEqual(

@@ -39,7 +39,7 @@ function watched(context: TestContext) {
   return { gear, clock, store, other, stored };
 }
 
-test('a task is written down within a second, again when it changed, and gone when it ended', async (context) => {
+test('a task is published within a second, updated on a change, and removed at its end', async (context) => {
   const { gear, clock, other, stored } = watched(context);
   const tool = gear.guard('work', (at: number) => at);
   const task = gear.startTask({ id: 'x', limits: { maxToolCalls: 9 } });
@@ -80,14 +80,14 @@ test('a halt and a pause are written at once, and so is the end of a pause', asy
   assert.deepEqual((await stored())[0]?.halt, { code: 'rule_abort', message: 'enough' });
 });
 
-test('a task that is over within a second is never written', async (context) => {
+test('a task that ends within a second is never published', async (context) => {
   const { gear, clock, stored } = watched(context);
   await gear.task({ id: 'x' }, () => 1);
   clock.advance(5_000);
   assert.deepEqual(await stored(), []);
 });
 
-test('where very many tasks change, everybody has a turn', async (context) => {
+test('if very many tasks change, each is published in turn', async (context) => {
   const { gear, clock, stored } = watched(context);
   for (let at = 0; at < 2 * publishedWritesMax; at++) gear.startTask({ id: `t${at}`, parent: null });
   clock.advance(1_000);

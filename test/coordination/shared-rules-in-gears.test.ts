@@ -23,7 +23,7 @@ function side(store: SqliteStore, policy: PolicyInput = { rules: threeADay }, pr
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: processes together stay within the window, one after the other`, async () => {
+  test(`${name}: sequential calls of several processes together stay within the window`, async () => {
     const place = newPlace();
     const sides = [side(await make(place)), side(await make(place))];
     const results: unknown[] = [];
@@ -35,7 +35,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of sides) gear.dispose();
   });
 
-  test(`${name}: and all at once`, async () => {
+  test(`${name}: simultaneous calls of several processes together stay within the window`, async () => {
     const place = newPlace();
     const policy = { rules: [{ target: 'tool:mail', condition: 'frequency>20/1h', action: 'throttle' }] } as const;
     const sides = await Promise.all([1, 2, 3].map(async () => side(await make(place), policy)));
@@ -49,7 +49,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of sides) gear.dispose();
   });
 
-  test(`${name}: a call that waits for the store is no entry of the journal`, async () => {
+  test(`${name}: a call that waits for the store writes no journal entry`, async () => {
     const only = side(await make(newPlace()));
     await only.mail();
     assert.deepEqual(
@@ -77,7 +77,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of [one, other]) gear.dispose();
   });
 
-  test(`${name}: abort ends the task of the call that is one too many`, async () => {
+  test(`${name}: with abort, the call over the limit ends its task`, async () => {
     const place = newPlace();
     const policy = { rules: [{ target: 'tool:mail', condition: 'frequency>1/1h', action: 'abort' }] } as const;
     const [one, other] = [side(await make(place), policy), side(await make(place), policy)];
@@ -87,7 +87,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of [one, other]) gear.dispose();
   });
 
-  test(`${name}: what a person allows is counted, too, and goes beyond`, async () => {
+  test(`${name}: an approved call over the limit runs and is counted`, async () => {
     const place = newPlace();
     const rules = [{ target: 'tool:mail', condition: 'frequency>1/1h', action: 'confirm' }] as const;
     const [first, second] = [await make(place), await make(place)];

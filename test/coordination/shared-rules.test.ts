@@ -29,13 +29,13 @@ function marking() {
   return { call, asked };
 }
 
-test('a call that is back a little early is asked for once', () => {
+test('a retry before the store has replied requests the count only once', () => {
   const { call, asked } = marking();
   for (const atMs of [0, 9.5, 19, 38.5]) assert.equal((call(atMs) as { pending?: true }).pending, true);
   assert.equal(asked.length, 1);
 });
 
-test('calls that come while others wait are asked for, each once', () => {
+test('calls that arrive during a request are each requested once', () => {
   const { call, asked } = marking();
   for (const atMs of [0, 0, 1, 10, 10, 11]) call(atMs);
   assert.equal(asked.length, 3);

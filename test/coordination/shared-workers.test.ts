@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of [one, other]) gear.dispose();
   });
 
-  test(`${name}: a trip that halts does so in the other process, too, and in no other session`, async () => {
+  test(`${name}: a halting trip also halts the session in the other process, and no other session`, async () => {
     const [one, other] = await two('halt');
     const apart = side(one.store, 'halt', 'another talk');
     assert.equal(await send(other.gear, 'Here is the chart.'), undefined);
@@ -113,7 +113,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const { gear } of sides) gear.dispose();
   });
 
-  test(`${name}: words of a worker stay in its process`, async () => {
+  test(`${name}: the texts of a worker are not written to the store`, async () => {
     const [one, other] = await two();
     await send(one.gear);
     await one.store.shared.settled();

@@ -44,7 +44,7 @@ function breakTool(gear: Switchgear, name: string, call: () => unknown): void {
 }
 
 for (const pauseSecs of [2, 10, 50]) {
-  test(`a synchronous tool that healed is found out by a caller that comes every ${pauseSecs} s`, async () => {
+  test(`a recovered synchronous tool closes its breaker for a caller every ${pauseSecs} s`, async () => {
     const { gear, store, clock } = await side({ circuitBreaker: { successThreshold: 1 } });
     let isBroken = true;
     const tool = gear.guard('tool', () => {
@@ -121,7 +121,7 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
     return { ...made, tool, types };
   }
 
-  test(`${whose}: a call that waits for its probe is no entry of the journal`, async () => {
+  test(`${whose}: a call that waits for its probe writes no journal entry`, async () => {
     const { gear, store, clock, tool, types } = await healed();
     const answer = tool();
     for (let look = 0; look < 20; look++) {
@@ -133,7 +133,7 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
     gear.dispose();
   });
 
-  test(`${whose}: a call waits for a probe that takes its time`, async () => {
+  test(`${whose}: a call waits for a slow probe grant`, async () => {
     const { gear, store, clock, tool } = await healed();
     const answer = tool();
     await withoutNetwork(clock, 300);
@@ -145,7 +145,7 @@ for (const policy of [undefined, { preset: 'default' as const }]) {
     gear.dispose();
   });
 
-  test(`${whose}: a call whose probe does not come in time is refused, once and in the journal`, async () => {
+  test(`${whose}: a call without a timely probe grant is refused, with one journal entry`, async () => {
     const { gear, clock, tool, types } = await healed();
     const answer = tool();
     await withoutNetwork(clock, 3_000);
@@ -174,7 +174,7 @@ test('a synchronous tool under a frequency rule passes on a retry, and never abo
   gear.dispose();
 });
 
-test('a call waits for a part of a budget that takes its time', async () => {
+test('a call waits for a slow budget grant', async () => {
   const budgets = [{ scope: 'global', unit: 'calls', limit: 5 }] as const;
   const { gear, store, clock } = await side({ budgets });
   const answer = gear.guard('tool', async () => 'done')();

@@ -25,7 +25,7 @@ test('the journal in memory keeps its last entries and their numbers', () => {
   );
 });
 
-test('cards in memory are bounded, and the oldest goes first', () => {
+test('cards in memory are bounded, and the oldest is evicted first', () => {
   const store = memoryStore(simulatedClock());
   const card = {
     kind: 'notice',

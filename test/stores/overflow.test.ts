@@ -93,7 +93,7 @@ async function fullStore(make: (clock: Clock) => Promise<Place>) {
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: a breaker for which there is no room opens by what its process counts, and heals`, async () => {
+  test(`${name}: a breaker that does not fit into the store works with local counts`, async () => {
     const { clock, store, clear, gear, said } = await fullStore(make);
     const { tool, heal, ran } = failing(gear);
     for (let call = 0; call < 8; call++) {
@@ -137,7 +137,7 @@ for (const [name, make] of Object.entries(kinds)) {
     gear.dispose();
   });
 
-  test(`${name}: failures of a worker for which there is no room count in their process`, async () => {
+  test(`${name}: failures of a worker that does not fit into the store count locally`, async () => {
     const { store, gear, said } = await fullStore(make);
     const send = async () => {
       const result = await gear.task({}, () => gear.delegate('chef', () => 'I cannot cook.'));
@@ -154,7 +154,7 @@ for (const [name, make] of Object.entries(kinds)) {
     gear.dispose();
   });
 
-  test(`${name}: cards and orders have room in a store that is full`, async () => {
+  test(`${name}: a full store still accepts cards and orders`, async () => {
     const { store, gear } = await fullStore(make);
     store.putCard(askCard);
     await store.shared.settled();
@@ -178,7 +178,7 @@ function smallDisk(): string | undefined {
   }
 }
 
-test('a file on a disk that is full is refused in one sentence', (t) => {
+test('opening a file on a full disk fails with one sentence', (t) => {
   const disk = smallDisk();
   if (disk === undefined) return t.skip('this user may not mount a small disk');
   try {
@@ -192,7 +192,7 @@ test('a file on a disk that is full is refused in one sentence', (t) => {
   }
 });
 
-test('a disk that is full: breakers open by what their process counts, and the file hears of it', async (t) => {
+test('on a full disk breakers use local counts, which are written to the file later', async (t) => {
   const disk = smallDisk();
   if (disk === undefined) return t.skip('this user may not mount a small disk');
   const clock = simulatedClock();

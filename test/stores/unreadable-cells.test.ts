@@ -72,7 +72,7 @@ let places = 0;
 for (const [name, { open, put }] of Object.entries(kinds)) {
   const test = testOn(name);
   for (const text of ['{"phase":"op', 'null', '""', '7']) {
-    test(`${name}: ${text} in place of a breaker is told once, counted on, and written over`, async () => {
+    test(`${name}: ${text} in place of a breaker is reported once and overwritten, and counts go on`, async () => {
       const place = `u${++places}`;
       const knows = side(await open(place));
       for (let call = 0; call < 5; call++) await knows.fail();

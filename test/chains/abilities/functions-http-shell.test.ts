@@ -47,7 +47,7 @@ async function outcomeOf(running: Promise<unknown>, atMs = 0) {
   return { error: error as Error, outcome: classifyError(error, defaultBreaker, atMs, () => 0) };
 }
 
-test('functions are abilities by name; what they give is kept as JSON, what they throw is theirs', async () => {
+test('functions are abilities; results are stored as JSON, and thrown errors pass unchanged', async () => {
   const source = functionAbilities({
     'mail.send': (args, { attemptKey }) => ({ args, attemptKey, at: new Date(0), none: undefined }),
     nothing: () => undefined,
@@ -71,7 +71,7 @@ test('functions are abilities by name; what they give is kept as JSON, what they
   assert.deepEqual(await source.names(), ['mail.send', 'nothing', 'fail', 'large', 'circle']);
 });
 
-test('http and shell are off until the policy turns them on, and say which setting does', async () => {
+test('http and shell are off by default, and the error names the setting that enables them', async () => {
   const off = [httpAbilities({ http: false, httpHosts: [] }), shellAbilities({ shell: false })];
   const message = (name: string, setting: string) =>
     `the ability ${name} is off: to turn it on, set ${setting} = true in the section [abilities] of the policy`;
@@ -82,7 +82,7 @@ test('http and shell are off until the policy turns them on, and say which setti
   for (const source of off) assert.equal(await source.find('http.delete'), undefined);
 });
 
-test('http.get asks with headers and query, and gives back JSON as its value and else text', async (context) => {
+test('http.get sends headers and query, and returns parsed JSON or text', async (context) => {
   const base = await webOf(context, {
     '/json': ({ url, headers }, response) => json(response, { url, key: headers['x-key'] }),
     '/text': (_, response) => response.end('12 apples'),
@@ -156,7 +156,7 @@ for (const [status, headers, expected] of statuses) {
   });
 }
 
-test('an answer that has no end is cut off, and so is one that is not wanted any longer', async (context) => {
+test('an endless answer and an aborted request are cut off', async (context) => {
   const base = await webOf(context, {
     '/endless': (_, response) => {
       const more = () => response.write('x'.repeat(65_536), () => !response.destroyed && setImmediate(more));
@@ -195,7 +195,7 @@ test('three redirects are followed and no more; secrets stay with their host, PO
   await assert.rejects(call(on, 'http.get', { url: `${base}/file` }), /file:\/\/ is neither https:\/\/ nor http:\/\//);
 });
 
-test('a host that is not in the list is not asked, and that counts against no breaker', async (context) => {
+test('a host outside the list is not requested, and the refusal counts against no breaker', async (context) => {
   let asked = 0;
   const base = await webOf(context, { '/': (_, response) => response.end(String(++asked)) });
   const listed = httpAbilities({ http: true, httpHosts: ['api.example.com', '*.example.org'] });
@@ -205,7 +205,7 @@ test('a host that is not in the list is not asked, and that counts against no br
   assert.equal(await call(httpAbilities({ http: true, httpHosts: ['127.0.0.1'] }), 'http.get', { url: base }), '1');
 });
 
-test('a name that leads to a private address is not connected to unless it is listed in full', async (context) => {
+test('a name that resolves to a private address is refused unless listed without *', async (context) => {
   const base = await webOf(context, { '/': (_, response) => response.end('inside') });
   const url = base.replace('127.0.0.1', 'intranet.example.com');
   // A name server that somebody else runs may say what it likes.
@@ -267,7 +267,7 @@ for (const [url, hosts, mayBeLocal, answer] of addresses) {
 }
 
 for (const host of ['', 'a b', 'http//x', 'ftp://x', 'https://x/path', 'x:99999', '[::1', 'u:p@x']) {
-  test(`a policy that lists the host ${JSON.stringify(host)} is refused, not read as a host that nobody has`, () => {
+  test(`a policy with the invalid host ${JSON.stringify(host)} is refused`, () => {
     const wrong = { code: 'invalid_policy', message: /^abilities\.http_hosts\[1\] must be a host such as / };
     assert.throws(() => httpAbilities({ http: true, httpHosts: ['example.com', host] }), wrong);
   });
@@ -290,7 +290,7 @@ test('shell.execute runs a program without a shell, or a line with one', async (
   await assert.rejects(run({ command: 'echo', cwd: '/' }), /"cwd" is not an argument/);
 });
 
-test('a command that is cut off ends with all that it started', { timeout: 30_000 }, async () => {
+test('an aborted command ends with all its child processes', { timeout: 30_000 }, async () => {
   const source = shellAbilities({ shell: true });
   const cut = new AbortController();
   const run = source.find('shell.execute').then((ability) =>

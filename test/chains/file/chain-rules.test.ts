@@ -29,7 +29,7 @@ test('a parameter fills any piece of a condition', () => {
   );
 });
 
-test('a reason is filled too, cut to its bound, on one line', () => {
+test('the reason of a rule is filled, shortened to its limit, and put on one line', () => {
   const [rule] = chainRules(chainWith('a>1', 'abort', 'at most {{max}} | "{{max}}"'), { max: 500 });
   assert.equal(rule?.reason, 'at most 500 | "500"');
   const [long] = chainRules(chainWith('a>1', 'abort', 'so: {{text}}'), { text: 'x\ny'.repeat(30_000) });
@@ -37,7 +37,7 @@ test('a reason is filled too, cut to its bound, on one line', () => {
   assert.ok((long?.reason?.length ?? 0) <= 200);
 });
 
-test('a value that would bring more than a piece refuses the run', () => {
+test('a parameter that would change the form of a condition refuses the run', () => {
   refused('amount>{{x}}', { x: '5|throttle' });
   refused('amount>{{x}}', { x: 'lots' }, /threshold must be a number/);
   refused('amount>{{x}}', { x: '' });
@@ -57,12 +57,12 @@ test('a value that would bring more than a piece refuses the run', () => {
   refused('output:k|contains:{{x}}', { x: 'a\nb' });
 });
 
-test('rules are for the chain they stand in, whatever target they were given', () => {
+test('the rules of a chain file apply to that chain only, whatever target they have', () => {
   const [rule] = chainRules({ id: 'mine', rules: [{ target: '*', condition: 'a>1', action: 'abort' }] }, {});
   assert.equal(rule?.target, 'chain:mine');
 });
 
-test('a parameter that is not there refuses the run', () => {
+test('a missing parameter in a rule refuses the run', () => {
   refused('amount>{{max}}', {});
   refused('amount>{{constructor}}', {});
   assert.throws(() => chainRules(chainWith('a>1', 'abort', '{{max}}'), {}), { code: 'invalid_params', message: /max/ });
@@ -151,7 +151,7 @@ test('no value of a parameter changes the action, the kind or the fixed pieces o
   assert.ok(read > 1_000, `only ${read} values fitted`);
 });
 
-test('a rule that no parameter could mend is a problem when it is read', () => {
+test('a rule that is invalid for every parameter is a problem of the chain file', () => {
   for (const [condition, action, message] of [
     ['amount', 'abort', /condition must be key>value/],
     ['amount>abc', 'abort', /must be a number, got "abc"/],

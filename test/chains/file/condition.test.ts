@@ -173,7 +173,7 @@ for (const [op, [yes, no]] of Object.entries(table) as [StepOp, (typeof table)[S
   });
 }
 
-test('signs and short words mean the ops that people expect', () => {
+test('symbols and abbreviations mean the expected operators', () => {
   for (const [written, op] of [
     ['==', 'equals'],
     ['!=', 'not_equals'],
@@ -193,7 +193,7 @@ test('signs and short words mean the ops that people expect', () => {
   assert.deepEqual([...new Set(Object.values(operators))].sort(), Object.keys(table).sort());
 });
 
-test('a pattern of many stars is answered at once', () => {
+test('a pattern with many stars is matched in bounded time', () => {
   const refKey = 'text';
   const value = `${'*a'.repeat(1_000)}b`;
   assert.equal(
@@ -202,13 +202,13 @@ test('a pattern of many stars is answered at once', () => {
   );
 });
 
-test('a value that cannot be filled is an error, not a no', () => {
+test('a comparison value that cannot be filled is an error, not false', () => {
   assert.throws(() => evaluateCondition({ refKey: 'price', op: 'equals', value: '{{nobody}}' }, scope), {
     code: 'unfilled_template',
   });
 });
 
-test('why a step was skipped is said with both sides', () => {
+test('the reason for a skipped step shows both compared values', () => {
   assert.equal(
     explainSkip({ refKey: 'price', op: 'greater_than', value: '{{limit}}' }, scope),
     'price ("9.5") greater_than 10 does not hold',

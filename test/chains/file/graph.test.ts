@@ -26,7 +26,7 @@ const chain: Chain = {
   ],
 };
 
-test('steps follow each other, conditions fork, rules stand beside what they look at', () => {
+test('the diagram has steps in order, conditions as forks, and rules beside their steps', () => {
   assert.equal(
     renderGraph(chain),
     `flowchart TD
@@ -54,7 +54,7 @@ test('steps follow each other, conditions fork, rules stand beside what they loo
   );
 });
 
-test('nothing from the file leaves its label', () => {
+test('text from the chain file cannot break out of its quoted label', () => {
   const nasty = 'x"]\n  s9["boo"] --> s1; %%{init: {}}%% `a` #quot; <script> & ‮';
   const text = renderGraph({
     ...chain,

@@ -25,14 +25,14 @@ function told(text: string, file?: string): string {
   return problems.map(({ line, column, message }) => `${line}:${column} ${message}`).join('\n');
 }
 
-test('a text of a megabyte is refused where it stands', () => {
+test('a text of one megabyte is refused with its position', () => {
   const long = `${small}    args:\n      a: "${'x'.repeat(1_048_576)}"\n`;
   assert.match(told(long), /^6:1 the file has \d+ bytes, at most 262144; its longest line is here$/);
   const shorter = `${small}    args:\n      a: "${'x'.repeat(chainTextMax + 1)}"\n`;
   assert.match(told(shorter), /^6:10 steps\[0\]\.args\.a must have at most 65536 characters, got 65537$/);
 });
 
-test('a YAML bomb is refused for its anchors, not unfolded', () => {
+test('a YAML bomb is refused because of its anchors, without expanding it', () => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
   for (let i = 1; i < 12; i++) {
     const [name, before] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)];
@@ -68,12 +68,12 @@ test('depth, values, steps, parameters and rules have bounds', () => {
   );
 });
 
-test('of very many problems the first are told', () => {
+test('only the first of very many problems are reported', () => {
   const text = `id: c\nsteps:\n${'  - { id: "?", ability: "?" }\n'.repeat(chainStepsMax)}`;
   assert.equal(told(text).split('\n').length, chainProblemsMax);
 });
 
-test('a file that is no text, or nothing like a chain, is refused', () => {
+test('a file that is not text, or not like a chain, is refused', () => {
   for (const text of [
     '\0',
     '\ud800',
@@ -107,7 +107,7 @@ test('a file that is no text, or nothing like a chain, is refused', () => {
   for (const text of [undefined, null, 5, {}, Symbol('x')]) told(text as unknown as string);
 });
 
-test('no file reaches a prototype', () => {
+test('no chain file can set a property of a prototype', () => {
   const before = Object.getOwnPropertyNames(Object.prototype).join();
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     for (const text of [
@@ -128,7 +128,7 @@ test('no file reaches a prototype', () => {
   assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), before);
 });
 
-test('whatever text there is, reading gives a chain or problems with places, and never throws', () => {
+test('reading any text returns a chain or problems with positions, and never throws', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 400, unit: 'binary' }), fc.boolean(), (text, isJson) => {
       const { chain, problems } = readChain(text, isJson ? 'c.json' : 'c.yaml');
@@ -138,7 +138,7 @@ test('whatever text there is, reading gives a chain or problems with places, and
   );
 });
 
-test('the bound of a file is exact', () => {
+test('a file of exactly the maximum size is read, and one byte more is refused', () => {
   const fits = `${small}# ${'x'.repeat(chainBytesMax - small.length - 3)}\n`;
   assert.equal(Buffer.byteLength(fits), chainBytesMax);
   assert.ok(readChain(fits).chain);

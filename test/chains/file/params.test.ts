@@ -37,12 +37,12 @@ test('a boolean is true or false', () => {
   for (const b of ['yes', 1, '', 'TRUE', null]) wrong(all, { t: 'x', n: 1, b }, /^b must be true or false, got /);
 });
 
-test('a text has a bound, and a table is none', () => {
+test('a text parameter has a maximum length, and a table is not a text', () => {
   wrong(all, { t: 'x'.repeat(chainTextMax + 1), n: 1 }, /^t must be a text of at most/);
   wrong(all, { t: {}, n: 1 }, /^t must be a text/);
 });
 
-test('everything wrong is told at once, with what there is', () => {
+test('all wrong parameters are reported at once, with the declared names', () => {
   wrong(
     all,
     { n: 'x', zzzz: 1, tt: 2 },
@@ -57,13 +57,13 @@ test('everything wrong is told at once, with what there is', () => {
   );
 });
 
-test('a default stands in; an optional parameter without one is left out', () => {
+test('a missing parameter gets its default; an optional one without a default is left out', () => {
   const chain = chainWith('  - { name: a, param_type: number, default: 5 }\n  - { name: b, required: false }');
   assert.deepEqual(readParams(chain), { a: 5 });
   assert.deepEqual(readParams(chain, { a: '6', b: undefined }), { a: 6 });
 });
 
-test('a name that is used but not declared is taken when given, and missed when not', () => {
+test('a used but undeclared name is accepted if passed, and an error if not', () => {
   const chain = chainWith('  - { name: a, default: x }', '{{used}}');
   assert.deepEqual(readParams(chain, { used: '5' }), { a: 'x', used: '5' });
   assert.deepEqual(readParams(chain, { used: 5 }), { a: 'x', used: 5 });
@@ -71,7 +71,7 @@ test('a name that is used but not declared is taken when given, and missed when 
   wrong(chain, { used: null }, /^used must be a text/);
 });
 
-test('a name that a condition only asks for need not be given', () => {
+test('a name that only an exists condition uses may be missing', () => {
   const { chain } = readChain(
     'id: c\nsteps:\n  - id: s\n    ability: a\n    condition: { ref_key: maybe, op: exists }\n',
   );
@@ -80,7 +80,7 @@ test('a name that a condition only asks for need not be given', () => {
   assert.deepEqual(readParams(chain, { maybe: true }), { maybe: true });
 });
 
-test('names of a prototype are no parameters', () => {
+test('names of a prototype are not parameters', () => {
   for (const name of ['__proto__', 'constructor', 'toString'])
     wrong(all, JSON.parse(`{"t":"x","n":1,"${name}":"x"}`), /is not a parameter of c/);
 });

@@ -41,7 +41,7 @@ test('the sample file, pasted verbatim, loads with exactly two warnings', () => 
   );
 });
 
-test('a chain may use everything there is', () => {
+test('a chain with every field is read', () => {
   const { chain, problems, warnings } = readChain(`
 id: all.of-it_1
 name: "All"
@@ -112,7 +112,7 @@ steps:
   });
 });
 
-test('JSON is read as well, strictly, with the places of its values', () => {
+test('JSON is read strictly, with the positions of its values', () => {
   const good = {
     $schema: './chain.schema.json',
     id: 'c',
@@ -363,7 +363,7 @@ for (const [what, text, ...told] of slips) {
   });
 }
 
-test('everything wrong is told at once, in the order of the file', () => {
+test('all problems are reported at once, in the order of the file', () => {
   const text =
     'id: "a b"\nparams:\n  - { name: p, param_type: x }\nsteps:\n' +
     '  - { id: s, ability: a, args: { v: "{{" } }\n  - { id: s, abilty: b }\n';
@@ -373,7 +373,7 @@ test('everything wrong is told at once, in the order of the file', () => {
   );
 });
 
-test('warnings tell rules that fire at once and rules that never can; pending and lookup are respected', () => {
+test('warnings name rules that always or never fire, given on_missing and lookup', () => {
   const rule = (line: string, more = '') =>
     `circuit_breakers: ['${line}']\n${more}${step('args: { total: 5 }\noutput_key: price')}  - { id: t, ability: b }\n`;
   const told = (line: string, more?: string) =>
@@ -420,7 +420,7 @@ for (const [args, warning] of shells) {
   });
 }
 
-test('a name that must be given at run time is told once, with what may be meant', () => {
+test('a name that the caller must pass is reported once, with a suggestion', () => {
   const args = 'args: { a: "{{tickr}}", b: "{{tickr}}" }';
   const text = `params: [{ name: ticker }]\n${step(`${args}\ncondition: { ref_key: other, op: "<", value: 1 }`)}`;
   assert.deepEqual(warningsOf(text), [
@@ -430,11 +430,11 @@ test('a name that must be given at run time is told once, with what may be meant
   ]);
 });
 
-test('an output that nobody uses is no warning', () => {
+test('an unused output gives no warning', () => {
   assert.deepEqual(warningsOf(step('output_key: k')), []);
 });
 
-test('a file is loaded, or refused with every problem on a line of its own', (context) => {
+test('a file is loaded, or refused with one problem per line', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-chain-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'c.yaml');

@@ -45,11 +45,11 @@ test('chain.schema.json is current: node test/chains/file/write-schema.ts, then 
   );
 });
 
-test('a chain with everything is right by schema and reader, and so is the smallest', () => {
+test('schema and reader accept a chain with every field, and the smallest chain', () => {
   for (const good of [full, { id: 'c', steps: [step] }]) assert.deepEqual([isValid(good), isRead(good)], [true, true]);
 });
 
-test('every op and every setting of a breaker is known to both', () => {
+test('schema and reader know every operator and every breaker setting', () => {
   const { properties } = chainSchema() as {
     properties: Record<string, { items: { properties: Record<string, { properties: object }> } }>;
   };

@@ -12,7 +12,7 @@ const scope: TemplateScope = {
 const unfilled = (value: unknown, message: RegExp, within = scope) =>
   assert.throws(() => fillTemplates(value, within), { name: 'SwitchgearError', code: 'unfilled_template', message });
 
-test('a name alone keeps the type of what it stands for, inside a text it becomes text', () => {
+test('{{name}} alone keeps the type of its value; within a text it becomes text', () => {
   assert.equal(fillTemplates('{{max}}', scope), 500);
   assert.equal(fillTemplates('{{ dry }}', scope), false);
   assert.deepEqual(fillTemplates('{{order}}', scope), { amount: 3, lines: [{ sku: 'a' }] });
@@ -21,7 +21,7 @@ test('a name alone keeps the type of what it stands for, inside a text it become
   assert.equal(fillTemplates('order: {{order}}', scope), 'order: {"amount":3,"lines":[{"sku":"a"}]}');
 });
 
-test('outputs go before parameters, and a path leads into an output', () => {
+test('outputs take precedence over parameters, and a path reads into an output', () => {
   assert.equal(fillTemplates('{{price}}', scope), '12.5');
   assert.equal(fillTemplates('{{order.amount}}', scope), 3);
   assert.equal(fillTemplates('{{order.lines.0.sku}}', scope), 'a');
@@ -33,13 +33,13 @@ test('values are filled at any depth; keys, numbers and other values stay', () =
   assert.deepEqual(args.a[0], '{{max}}');
 });
 
-test('what is filled in is not looked at again', () => {
+test('a filled value is not read as a template again', () => {
   const nested: TemplateScope = { params: { a: '{{b}}', b: 'secret' }, outputs: {} };
   assert.equal(fillTemplates('{{a}}', nested), '{{b}}');
   assert.equal(fillTemplates('<{{a}}>', nested), '<{{b}}>');
 });
 
-test('a name that stands for nothing is an error, and a prototype stands for nothing', () => {
+test('a name without a value is an error, and so is a name of a prototype', () => {
   unfilled('{{nobody}}', /^\{\{nobody\}\} stands for nothing/);
   for (const name of [
     'constructor',
@@ -55,7 +55,7 @@ test('a name that stands for nothing is an error, and a prototype stands for not
   }
 });
 
-test('a text that is no template says why', () => {
+test('an invalid template is refused with a reason', () => {
   for (const [text, error] of [
     ['{{a', /without \}\}/],
     ['x {{a}} {{b', /without \}\}/],
@@ -76,7 +76,7 @@ test('a text that is no template says why', () => {
   assert.deepEqual(parseTemplate('{"a":{{x}}}'), { pieces: ['{"a":', { name: 'x' }, '}'] });
 });
 
-test('many copies of a large output are an error before they are made', () => {
+test('a filled text over the size limit is refused before it is built', () => {
   const large: TemplateScope = {
     params: {},
     outputs: { big: 'x'.repeat(chainFilledMax / 4), tree: { big: ['y'.repeat(chainFilledMax / 4)] } },
@@ -91,7 +91,7 @@ test('names are found at any depth', () => {
   assert.deepEqual(collectNames({ a: ['{{x}} {{y.z}}', { b: '{{w}}' }], c: 5, d: null }), ['x', 'y.z', 'w']);
 });
 
-test('filling gives back exactly the texts that were handed in, whatever they hold', () => {
+test('filling inserts any text unchanged', () => {
   fc.assert(
     fc.property(
       fc.string(),

@@ -21,7 +21,7 @@ function world(does: Does = {}, policy: PolicyInput = {}, more: object = {}) {
   return { clock, store, abilities, chains, events };
 }
 
-test('steps run in order, and each sees what came before', async () => {
+test('steps run in order, and each step sees the earlier outputs', async () => {
   const { chains, abilities } = world({ price: () => ({ usd: 12 }), buy: ({ args }) => args });
   const chain = chainOf([
     'price',
@@ -40,7 +40,7 @@ test('steps run in order, and each sees what came before', async () => {
   );
 });
 
-test('a step whose condition does not hold is skipped, and says why', async () => {
+test('a step whose condition does not hold is skipped with a reason', async () => {
   const { chains, abilities } = world({ price: () => 12 });
   const run = await chains.run(
     chainOf(['price', step('buy', { condition: { refKey: 'price', op: 'less_than', value: 10 } }), 'tell']),
@@ -51,7 +51,7 @@ test('a step whose condition does not hold is skipped, and says why', async () =
   assert.match(run.steps[1]?.reason ?? '', /price/);
 });
 
-test('a step that uses what a skipped one was to output fails, and says whom it missed', async () => {
+test('a step that uses the output of a skipped step fails, and names that step', async () => {
   const { chains, abilities } = world();
   const skipped = step('price', { condition: { refKey: 'no', op: 'exists' } });
   const run = await chains.run(chainOf([skipped, step('buy', { args: { at: '{{price.last}}' } })]));
@@ -62,7 +62,7 @@ test('a step that uses what a skipped one was to output fails, and says whom it 
   assert.deepEqual(abilities.ran, []);
 });
 
-test('what a rule says by itself is not said twice, and a throttle without a count shows none', async () => {
+test('the message does not repeat the reason of a rule, and a throttle without a count shows none', async () => {
   const { chains } = world({ amount: () => 'NaN' });
   const wrong = await chains.run(chainOf(['amount', 'pay'], ['amount>5|abort']));
   assert.equal(wrong.end?.message, 'amount is not a number, threshold 5');
@@ -93,14 +93,14 @@ test('an abort stops the run with the reason of the rule, before the step', asyn
   assert.deepEqual(abilities.ran, ['price']);
 });
 
-test('what the last step brought is looked at, too', async () => {
+test('rules are also checked on the output of the last step', async () => {
   const { chains, abilities } = world({ price: () => 750 });
   const run = await chains.run(chainOf(['price'], ['price>500|abort|too dear']));
   assert.equal(run.status, 'aborted');
   assert.deepEqual(abilities.ran, ['price']);
 });
 
-test('a missing key aborts before the first step, unless the chain lets it wait', async () => {
+test('a missing key aborts before the first step unless on_missing is pending', async () => {
   const strict = world();
   const rules = ['amount>500|abort|too much'];
   const refused = await strict.chains.run(chainOf(['amount', 'pay'], rules, { ruleSettings: {} }));
@@ -113,7 +113,7 @@ test('a missing key aborts before the first step, unless the chain lets it wait'
   assert.equal((await patient.chains.run(chainOf(['amount', 'pay'], rules))).status, 'done');
 });
 
-test('a key that its step did not bring fires once that step has been passed', async () => {
+test('a pending rule fires if its key is still missing after the step that outputs it', async () => {
   const { chains, abilities } = world();
   const skipped = step('amount', { condition: { refKey: 'nothing', op: 'exists' } });
   const run = await chains.run(chainOf(['first', skipped, 'pay'], ['amount>500|abort|too much']));
@@ -121,7 +121,7 @@ test('a key that its step did not bring fires once that step has been passed', a
   assert.deepEqual(abilities.ran, ['first']);
 });
 
-test('rules of the policy hold in chains: for everybody, for the chain, for a tool and its arguments', async () => {
+test('policy rules with any target apply to chains: *, chain, tool and its arguments', async () => {
   const rows: readonly (readonly [string, string, boolean])[] = [
     ['*', 'ability:pay', true],
     ['chain:plan', 'ability:pay', true],
@@ -151,7 +151,7 @@ test('rules of a model only tighten, and a plan that cannot be read refuses the 
   assert.deepEqual(abilities.ran, ['first']);
 });
 
-test('each step tells what every rule saw; the journal holds values only where content is held', async () => {
+test('each step reports the value of every rule; the journal has values only if it keeps content', async () => {
   for (const content of ['none', 'full'] as const) {
     const { chains, events, store } = world({ price: () => 7 }, { journal: { content } });
     await chains.run(chainOf(['price', 'buy'], ['price>500|abort|too dear']));
@@ -174,7 +174,7 @@ test('each step tells what every rule saw; the journal holds values only where c
   }
 });
 
-test('a chain that runs too often is skipped with the time to try again, and goes on then', async () => {
+test('a throttled run ends with the time to retry, and can be resumed then', async () => {
   const { chains, abilities, clock } = world();
   const chain = chainOf(['poll'], ['frequency>2/1h|throttle|not so fast']);
   for (let turn = 0; turn < 2; turn++) assert.equal((await chains.run(chain)).status, 'done');
@@ -189,7 +189,7 @@ test('a chain that runs too often is skipped with the time to try again, and goe
   assert.equal(abilities.ran.length, 3);
 });
 
-test('a throttle that delays waits, and then goes on', async () => {
+test('a throttle rule with a delay waits, and then the run continues', async () => {
   const { chains, clock } = world({}, { rule_settings: { throttle: 'delay', max_delay_secs: 60 } });
   const chain = chainOf(['poll'], ['frequency>1/30s|throttle']);
   assert.equal((await chains.run(chain)).status, 'done');
@@ -198,7 +198,7 @@ test('a throttle that delays waits, and then goes on', async () => {
   assert.equal((await second).status, 'done');
 });
 
-test('an ability that nobody has refuses the run before anything runs', async () => {
+test('an unknown ability refuses the run before its first step', async () => {
   const { chains, abilities } = world();
   const none = { ...abilities, find: async (name: string) => (name === 'pay' ? undefined : abilities.find(name)) };
   const strict = createChains({ abilities: [none], log: 'silent', env: {} });
@@ -207,7 +207,7 @@ test('an ability that nobody has refuses the run before anything runs', async ()
   assert.equal((await chains.list()).length, 0);
 });
 
-test('a step has its time: then its signal aborts and the run fails', async () => {
+test('after the timeout of a step its signal aborts and the run fails', async () => {
   let aborted = false;
   const { chains, clock } = world({
     slow: ({ signal }) =>
@@ -249,7 +249,7 @@ test('the budget of the task holds for the steps of a run', async () => {
   assert.deepEqual(abilities.ran, ['one', 'two']);
 });
 
-test('a signal cancels the run, and what ran then is in doubt', async () => {
+test('an aborted signal cancels the run, and the running step is in doubt', async () => {
   const stop = new AbortController();
   const { chains, clock, store } = world({
     slow: ({ signal }) =>
@@ -282,7 +282,7 @@ test('an output that is too long fails the step, and one that is just short enou
   assert.match(wide.end?.message ?? '', /its output has 1200002 bytes/);
 });
 
-test('each attempt of a step has the same key, and another step has another', async () => {
+test('all attempts of a step have the same idempotency key; another step has another key', async () => {
   const { chains, abilities } = world();
   const run = await chains.run(chainOf(['one', 'two']));
   assert.deepEqual(
@@ -291,7 +291,7 @@ test('each attempt of a step has the same key, and another step has another', as
   );
 });
 
-test('an id is used once, and one that cannot be used is said so', async () => {
+test('a run id can be used once, and an invalid id is refused', async () => {
   const { chains } = world();
   await chains.run(chainOf(['one']), {}, { id: 'mine' });
   await assert.rejects(chains.run(chainOf(['one']), {}, { id: 'mine' }), { code: 'run_exists' });
@@ -300,7 +300,7 @@ test('an id is used once, and one that cannot be used is said so', async () => {
   await assert.rejects(chains.resume('mine'), { code: 'run_over' });
 });
 
-test('whoever looks on cannot stop a run', async () => {
+test('an error of an event listener does not stop a run', async () => {
   const onRun = () => {
     throw new Error('look away');
   };
@@ -308,12 +308,12 @@ test('whoever looks on cannot stop a run', async () => {
   assert.equal((await chains.run(chainOf(['one'], ['ability:one|confirm']))).status, 'done');
 });
 
-test('a policy that cannot be is said before anything is run', () => {
+test('an invalid policy throws before any run starts', () => {
   assert.throws(() => world({}, { approval: { timeout_secs: -1 } }), { code: 'invalid_policy' });
   assert.throws(() => world({}, {}, { onRefusal: 'shout' }), { code: 'invalid_argument' });
 });
 
-test('a list has the newest run first, and memory keeps so many', async () => {
+test('runs are listed newest first, and the memory store keeps a limited number', async () => {
   const { chains, clock } = world();
   for (const id of ['a', 'b', 'c']) {
     await chains.run(chainOf(['one']), {}, { id });

@@ -57,7 +57,7 @@ function held() {
   return { work, began, end: (value: unknown = 'held') => settle(value) };
 }
 
-test('a run whose owner lives is not resumed', async () => {
+test('a run whose owner is alive cannot be resumed by another process', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });
@@ -71,7 +71,7 @@ test('a run whose owner lives is not resumed', async () => {
   await assert.rejects(two.chains.resume('r'), { code: 'run_over' });
 });
 
-test('the owner says that it lives while a step takes long', async () => {
+test('the owner renews its lease during a long step', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });
@@ -89,7 +89,7 @@ test('the owner says that it lives while a step takes long', async () => {
   assert.equal((await running).status, 'done');
 });
 
-test('what a frozen owner was at is in doubt; its late result settles that, and is not repeated', async () => {
+test('the step of a frozen owner is in doubt; its late result settles the step without a repeat', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });
@@ -114,7 +114,7 @@ test('what a frozen owner was at is in doubt; its late result settles that, and 
   assert.deepEqual(await two.chains.outputs('r'), { first: 'first', pay: 'paid', tell: 'tell' });
 });
 
-test('a step that may run twice runs again, and the frozen one’s result is not taken', async () => {
+test('an idempotent step runs again, and the late result of the frozen owner is ignored', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });
@@ -153,7 +153,7 @@ for (const how of ['done', 'redo'] as const) {
   });
 }
 
-test('a question of an owner that froze is put again as the same card, and only who has the run goes on', async () => {
+test('after an owner froze, the same card is asked again, and only the new owner continues', async () => {
   const path = newFile();
   const chain = chainOf(['first', 'pay'], ['ability:pay|confirm|really?']);
   const [ann, bob] = [person(), person()];
@@ -174,7 +174,7 @@ test('a question of an owner that froze is put again as the same card, and only 
   assert.deepEqual([one.abilities.ran, two.abilities.ran], [['first'], ['pay']]);
 });
 
-test('a run that is gone on with has what is left of its budget, not a new one', async () => {
+test('a resumed run has the rest of its budget, not a fresh one', async () => {
   const policy = { task: { max_tool_calls: 2 } };
   const { chains, abilities, store } = side(newFile(), {}, { policy });
   const { card } = await chains.run(
@@ -188,7 +188,7 @@ test('a run that is gone on with has what is left of its budget, not a new one',
   assert.deepEqual(abilities.ran, ['one', 'pay']);
 });
 
-test('of two who resume at once one goes on', async () => {
+test('if two processes resume a run at once, only one continues', async () => {
   const path = newFile();
   const hold = held();
   const one = side(path, { pay: hold.work });
@@ -206,7 +206,7 @@ const { kinds, newPlace } = bothStores();
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: a run is cancelled from elsewhere, and what it was at is told to stop`, async () => {
+  test(`${name}: another process can cancel a run, and the signal of its step aborts`, async () => {
     const place = newPlace();
     const [here, there] = [await make(place), await make(place)];
     let begun: () => void = () => {};
@@ -236,7 +236,7 @@ for (const [name, make] of Object.entries(kinds)) {
     for (const store of [here, there]) store.close();
   });
 
-  test(`${name}: all processes together run a chain as often as it may, and no more`, async () => {
+  test(`${name}: a frequency limit holds over all processes together`, async () => {
     const place = newPlace();
     const stores = [await make(place), await make(place), await make(place)];
     const sides = stores.map((store) => createChains({ abilities: [counting()], store, ...quiet }));
@@ -272,7 +272,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 }
 
-test('an answer counts once the store has heard of it', async () => {
+test('an answer counts only after the store has it', async () => {
   const clock = simulatedClock();
   const fault = faulty(sqliteStore({ path: newFile(), clock }));
   const ann = person();
@@ -290,7 +290,7 @@ test('an answer counts once the store has heard of it', async () => {
   assert.equal(fault.store.card(ann.cards[0]!.id)?.by, 'person', 'who does not say its name has that of the approver');
 });
 
-test('a run whose earlier outputs cannot be read does not go on without them', async () => {
+test('a run with a missing earlier output is not resumed', async () => {
   const { store, chains, abilities } = side(newFile());
   const chain = chainOf(['first', 'pay'], ['ability:pay|confirm']);
   await chains.run(chain, {}, { id: 'r', wait: false });
@@ -304,7 +304,7 @@ test('a run whose earlier outputs cannot be read does not go on without them', a
   assert.deepEqual(abilities.ran, ['first']);
 });
 
-test('an operator pauses a run and has it go on: the step is held, not refused', async () => {
+test('while an operator pauses a run, its step waits and is not refused', async () => {
   const events: RunEvent[] = [];
   const onRun = (event: RunEvent) => void events.push(event);
   const { store, chains, abilities, clock } = side(newFile(), {}, { onRun });
@@ -341,7 +341,7 @@ function faulty(store: Store & { shared: object }): { readonly store: Store; awa
   return Object.assign(state, { store: lame });
 }
 
-test('no store, no step: it waits a while, and then stops before anything runs', async () => {
+test('without its store a run waits a bounded time and stops before the step runs', async () => {
   const clock = simulatedClock();
   const fault = faulty(sqliteStore({ path: newFile(), clock }));
   const events: RunEvent['type'][] = [];
@@ -367,7 +367,7 @@ test('no store, no step: it waits a while, and then stops before anything runs',
   assert.deepEqual(abilities.ran, ['first', 'second']);
 });
 
-test('a result that the store does not take is kept in hand, and told when the store is back', async () => {
+test('a result is retried while the store is unreachable, and written when it is back', async () => {
   const clock = simulatedClock();
   const fault = faulty(sqliteStore({ path: newFile(), clock }));
   const events: RunEvent['type'][] = [];

@@ -11,7 +11,7 @@ const rule = (condition: string, reason?: string): RuleText => ({
 });
 const chain = (...rules: readonly RuleText[]) => ({ id: 'c', rules });
 
-test('a text is taken out of the names and words of rules; numbers and switches stay', () => {
+test('text parameters are redacted from rule ids and reasons; numbers and booleans stay', () => {
   const veil = createParamRedactor(chain(rule('output:page|contains:{{key}}', '{{key}} up to {{most}}, {{fast}}')), {
     key: 's3cret',
     most: 40,
@@ -31,7 +31,7 @@ test('a text is taken out of the names and words of rules; numbers and switches 
   });
 });
 
-test('a window stands for itself, and the words beside it are veiled all the same', () => {
+test('a window parameter stays, and the reason of its rule is still redacted', () => {
   const veil = createParamRedactor(chain(rule('frequency>3/{{window}}', 'not for {{who}}')), {
     window: '1h',
     who: 'ann',
@@ -40,7 +40,7 @@ test('a window stands for itself, and the words beside it are veiled all the sam
   assert.deepEqual(veil(kept), { reason: 'not for {{who}}', rules: kept.rules });
 });
 
-test('a text of one letter, or of nothing, leaves everything else as it is', () => {
+test('a parameter of one letter or no text leaves other text unchanged', () => {
   for (const x of ['a', ' ']) {
     const veil = createParamRedactor(chain(rule('ability:pay', '{{x}}')), { x });
     const kept = { type: 'card-changed', code: 'a', rules: ['chain:c|ability:pay|confirm'], message: 'b' };
@@ -48,7 +48,7 @@ test('a text of one letter, or of nothing, leaves everything else as it is', () 
   }
 });
 
-test('who may see the run sees the card as it was', () => {
+test('restoring the parameters gives back the original card', () => {
   const from = [chain(rule('output:page|contains:{{key}}', 'is {{key}} there?')), { key: 's3cret' }] as const;
   const card = {
     evidence: ['x', 'is s3cret there?'],

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createCallDeadlines } from '../../../src/stores/redis/call-deadlines.ts';
 
-test('whoever is late hears of it once, and whoever ends in time does not', async () => {
+test('a late operation times out once, and one that ends in time does not', async () => {
   const deadlines = createCallDeadlines();
   const late: string[] = [];
   const begin = (name: string, ms: number) => deadlines.begin(ms, () => late.push(name));
@@ -28,7 +28,7 @@ function lifeOf(program: string): { readonly status: number | null; readonly std
   return spawnSync(process.execPath, ['--input-type=module', '-e', text], { encoding: 'utf8', timeout: 20_000 });
 }
 
-test('a process lives while somebody waits, and not because somebody did', () => {
+test('a pending operation keeps the process alive, and a finished one does not', () => {
   assert.equal(lifeOf('deadlines.begin(50, late);').stdout, 'late\n');
   assert.equal(lifeOf('deadlines.end(deadlines.begin(60_000, late));').status, 0);
   const again = 'deadlines.end(deadlines.begin(30, late)); deadlines.begin(60, late);';

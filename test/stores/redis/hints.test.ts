@@ -17,7 +17,7 @@ function process(line: string, send: (args: readonly string[]) => void) {
   return { memory, hints: createHints({ memory, connection: () => connection, channel: 'hints' }) };
 }
 
-test('the others are told at once, and of a cell that keeps changing then once, with what it is at last', async () => {
+test('other clients get a hint at once, and for a cell that keeps changing one more with its last value', async () => {
   const sent: (readonly string[])[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const one = process('one', (args) => {

@@ -45,7 +45,7 @@ async function command(...args: string[]): Promise<unknown> {
 const plusOne = ({ n }: { n: number }) => ({ state: { n: n + 1 } });
 const counter = (store: RedisStore) => store.cell('c', () => ({ n: 0 }));
 
-test('an address that is none, a wrong password and a bad prefix are told in one sentence each', async () => {
+test('an invalid address, a wrong password and a bad prefix each give a one-sentence error', async () => {
   const messageOf = async (options: RedisOptions) => {
     const error = await redisStore(options).then(
       (store) => store.close(),
@@ -65,7 +65,7 @@ test('an address that is none, a wrong password and a bad prefix are told in one
   await locked.stop();
 });
 
-test('a store that is away from the start is degraded, says so, and is shared once it comes', async () => {
+test('a store that is unreachable at the start is degraded, and shared once it answers', async () => {
   const own = await startRedis();
   own.signal('SIGKILL');
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -119,7 +119,7 @@ for (const [lines, client] of [
   ['line', clientOf(3)],
   ['lines of RESP 2', clientOf(2)],
 ] as const) {
-  test(`what must arrive arrives once, however often the ${lines} break, and the others hear of it`, async () => {
+  test(`writes arrive exactly once when the ${lines} break, and other clients get the hints`, async () => {
     const prefix = `t${++prefixes}`;
     const store = await open({ client, prefix });
     const other = await open({ client, prefix });
@@ -157,7 +157,7 @@ for (const [lines, client] of [
   });
 }
 
-test('a store that was flushed hears from those who remember', async () => {
+test('a flushed store is restored from the caches of its clients', async () => {
   const prefix = `t${++prefixes}`;
   const [one, two] = [await open({ prefix }), await open({ prefix })];
   const cell = counter(one);
@@ -181,7 +181,7 @@ test('a store that was flushed hears from those who remember', async () => {
   for (const store of [one, two, fresh]) store.close();
 });
 
-test('a store that gives out versions for the second time is noticed by the next change, and told again', async () => {
+test('a store whose versions restarted is detected at the next change, and restored', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
   const cell = counter(store);
@@ -197,7 +197,7 @@ test('a store that gives out versions for the second time is noticed by the next
   store.close();
 });
 
-test('a hint that never came is made good by the poll', async () => {
+test('polling finds a change whose hint was lost', async () => {
   const prefix = `t${++prefixes}`;
   const [one, two] = [await open({ prefix }), await open({ prefix })];
   const theirs = counter(two);
@@ -213,7 +213,7 @@ test('a hint that never came is made good by the poll', async () => {
   two.close();
 });
 
-test('keys of a task end with their time, and a prefix has only so many', async () => {
+test('keys of a task expire, and a prefix has a limited number of keys', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix, keysMax: 3 });
   const short = store.cell('task/1', () => ({ n: 0 }), { keepMs: 400 });
@@ -231,7 +231,7 @@ test('keys of a task end with their time, and a prefix has only so many', async 
   store.close();
 });
 
-test('a cell that had its time is made again by those who knew it', async () => {
+test('an expired cell is created again by a client that still caches it', async () => {
   const prefix = `t${++prefixes}`;
   const stores = [await open({ prefix }), await open({ prefix })] as const;
   const [one, two] = stores.map((store) => store.cell('k', () => ({ n: 0 }), { keepMs: 100 }));
@@ -244,7 +244,7 @@ test('a cell that had its time is made again by those who knew it', async () => 
   for (const store of stores) store.close();
 });
 
-test('a cell that is made again after it was dropped does not end with the one before', async () => {
+test('a cell created again after a drop does not inherit the old expiry', async () => {
   const prefix = `t${++prefixes}`;
   const store = await open({ prefix });
   await store.shared.commit({ changes: [{ cell: counter(store), update: plusOne }] });
@@ -274,7 +274,7 @@ test('all keys of a prefix have one hash tag, and no other key is written', asyn
   store.close();
 });
 
-test('nobody is refused by a view that is a moment old, whatever else this process wrote meanwhile', async () => {
+test('a stale cached cell is read again before an update refuses, even after other writes', async () => {
   const one = await open();
   const two = await open({ prefix: `t${prefixes}` });
   const cell = counter(one);
@@ -303,7 +303,7 @@ function clientWith(ask: (args: string[], send: (args: string[]) => Promise<unkn
   };
 }
 
-test('a client that reads numbers as texts is as good as any', async () => {
+test('a client that returns numbers as texts works', async () => {
   const asText = (reply: unknown) => (typeof reply === 'number' ? String(reply) : reply);
   const store = await open({ client: clientWith((args, send) => send(args).then(asText)) });
   const cell = counter(store);
@@ -314,7 +314,7 @@ test('a client that reads numbers as texts is as good as any', async () => {
   store.close();
 });
 
-test('a change of which nobody is told is seen all the same, with the next look at the store', async () => {
+test('a change without a hint is seen at the next read of the store', async () => {
   const one = await open();
   const silent = clientWith(async (args, send) => (args[0] === 'PUBLISH' ? 0 : send(args)));
   const two = await open({ prefix: `t${prefixes}`, client: silent });
@@ -327,7 +327,7 @@ test('a change of which nobody is told is seen all the same, with the next look 
   two.close();
 });
 
-test('a deal that others outran again and again arrives with a later look at the store', async () => {
+test('a transaction that keeps losing to others succeeds after a later read of the store', async () => {
   const key = `{t${prefixes + 1}}:c:c`;
   let isOutrun = false;
   const slow = clientWith(async (args, send) => {
@@ -351,7 +351,7 @@ test('a deal that others outran again and again arrives with a later look at the
   store.close();
 });
 
-test('the list of what a line did is cut, however many deals there are', async () => {
+test('the list of transactions of a connection stays bounded', async () => {
   const store = await open();
   const cell = counter(store);
   for (let at = 0; at < 1_000; at++) await store.shared.commit({ changes: [{ cell, update: plusOne }] });

@@ -22,7 +22,7 @@ function story() {
   return { clock, answer, pass };
 }
 
-test('of answers before the first look the quickest tells the time', () => {
+test('before the clock is first read, the quickest answer sets the time', () => {
   const { clock, answer } = story();
   answer(70_000, 40, 1);
   answer(70_040, 2);
@@ -30,7 +30,7 @@ test('of answers before the first look the quickest tells the time', () => {
   assert.equal(clock.nowMs(), 70_072);
 });
 
-test('time that was read is not turned back by a quicker answer, only slowed', () => {
+test('once read, the clock never goes back: a quicker answer only slows it', () => {
   const { clock, answer, pass } = story();
   answer(70_000, 40, 1);
   const before = clock.nowMs();

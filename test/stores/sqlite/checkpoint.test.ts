@@ -21,7 +21,7 @@ function writeAndLeave(path: string, entries: number): void {
   store.close();
 }
 
-test('a process that ends at once leaves a short log, and the next one finds everything in it', async (context) => {
+test('a process that exits at once leaves a short log, which the next process reads', async (context) => {
   const path = fileFor(context);
   writeAndLeave(path, 3);
   assert.ok(existsSync(`${path}-wal`));
@@ -30,13 +30,13 @@ test('a process that ends at once leaves a short log, and the next one finds eve
   store.close();
 });
 
-test('a process that ends at once copies a long log into the file', (context) => {
+test('a process that exits at once checkpoints a long log', (context) => {
   const path = fileFor(context);
   writeAndLeave(path, 100);
   assert.ok(!existsSync(`${path}-wal`));
 });
 
-test('a long log is copied although others have the file open', (context) => {
+test('a long log is checkpointed while other processes have the file open', (context) => {
   const path = fileFor(context);
   writeAndLeave(path, 1);
   const other = new DatabaseSync(path);

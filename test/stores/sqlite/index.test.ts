@@ -29,7 +29,7 @@ function refusal(path: string): { readonly code: string; readonly message: strin
   return { code: 'opened', message: '' };
 }
 
-test('the file and its folder are for this user alone', () => {
+test('only this user can read the file and its folder', () => {
   const path = newPath();
   const store = sqliteStore({ path });
   store.append({ type: 'task-missing', name: 'x' }, {}, 0);
@@ -42,7 +42,7 @@ test('the file and its folder are for this user alone', () => {
   assert.equal(mode(path), '600');
 });
 
-test('what was written is there after the store was closed and opened again', () => {
+test('values survive closing and opening the store', () => {
   const path = newPath();
   const first = sqliteStore({ path });
   const cell = first.cell('breaker/a', () => ({ phase: 'closed' }));
@@ -61,7 +61,7 @@ test('what was written is there after the store was closed and opened again', ()
   second.close();
 });
 
-test('a file of a newer version is refused in one sentence, and stays as it is', () => {
+test('a file of a newer version is refused with one sentence and not changed', () => {
   const path = newPath();
   sqliteStore({ path }).close();
   const db = new DatabaseSync(path);
@@ -77,7 +77,7 @@ test('a file of a newer version is refused in one sentence, and stays as it is',
   );
 });
 
-test('a file that a newer version takes over while it is open is written no more, and decisions go on', () => {
+test('a file that a newer version migrates is no longer written, and decisions continue', () => {
   const path = newPath();
   const store = sqliteStore({ path });
   const cell = store.cell('breaker/a', () => ({ failures: 0 }));
@@ -95,7 +95,7 @@ test('a file that a newer version takes over while it is open is written no more
   db.close();
 });
 
-test('a database of another program, a folder and an empty path are refused in one sentence each', () => {
+test('a foreign database, a folder and an empty path are each refused with one sentence', () => {
   const path = newPath();
   mkdirSync(join(path, '..'));
   const db = new DatabaseSync(path);
@@ -109,7 +109,7 @@ test('a database of another program, a folder and an empty path are refused in o
   assert.equal(refusal(join(folder, 'plain', 'store.db')).code, 'store_unreachable');
 });
 
-test('a file that is no database is set aside, never deleted, and the store says so', async () => {
+test('a file that is not a database is moved aside, never deleted, and reported', async () => {
   const path = newPath();
   mkdirSync(join(path, '..'));
   writeFileSync(path, 'these bytes are nobody’s database '.repeat(200));
@@ -132,7 +132,7 @@ test('a file that is no database is set aside, never deleted, and the store says
   store.close();
 });
 
-test('a file that is taken away is made anew, and told what this process knows', async () => {
+test('a deleted file is created again with the cached values of this process', async () => {
   const path = newPath();
   const store = sqliteStore({ path });
   const cell = store.cell('breaker/a', () => ({ open: false }));
@@ -164,7 +164,7 @@ test('a file that is taken away is made anew, and told what this process knows',
   store.close();
 });
 
-test('a lock that another holds keeps a caller a few milliseconds, and what must arrive arrives', async () => {
+test('a foreign lock delays a caller by milliseconds only, and the write arrives later', async () => {
   const path = newPath();
   const store = sqliteStore({ path });
   const cell = store.cell('c', () => ({ n: 0 }));
@@ -182,7 +182,7 @@ test('a lock that another holds keeps a caller a few milliseconds, and what must
   store.close();
 });
 
-test('the journal keeps so much and no more, and its numbers go on', async () => {
+test('the journal is bounded, and its numbers continue', async () => {
   const path = newPath();
   const store = sqliteStore({ path, retain: { megabytes: 0.25 } });
   const note = { body: { type: 'task-missing', name: 'x'.repeat(200) } as const, place: {}, atMs: 0 };
@@ -199,7 +199,7 @@ test('the journal keeps so much and no more, and its numbers go on', async () =>
   store.close();
 });
 
-test('of a journal that is too big as much goes as is too much, however many entries a row has', async () => {
+test('an oversized journal loses exactly the excess, with any number of entries per row', async () => {
   const path = newPath();
   const store = sqliteStore({ path, retain: { megabytes: 1 } });
   const long = (call: number) => ({ type: 'result-observed', name: 'x'.repeat(2_000), call }) as never;
@@ -214,7 +214,7 @@ test('of a journal that is too big as much goes as is too much, however many ent
   store.close();
 });
 
-test('what led to a record has lower numbers, however soon the record follows', () => {
+test('the traces before a record have lower numbers than the record', () => {
   const store = sqliteStore({ path: newPath() });
   const trace = (model: string) =>
     ({ type: 'usage-observed', model, cost: { micros: 1, tokens: 1 }, basis: '' }) as const;
@@ -232,7 +232,7 @@ test('what led to a record has lower numbers, however soon the record follows', 
   store.close();
 });
 
-test('traces share rows, and are read one by one from any number on', async () => {
+test('traces share rows, and can be read one by one from any number', async () => {
   const path = newPath();
   const store = sqliteStore({ path });
   const place = (n: number) => (n % 3 === 0 ? {} : { task: `t${n % 3}`, session: 's', agent: 'a' });
@@ -258,7 +258,7 @@ test('traces share rows, and are read one by one from any number on', async () =
   db.close();
 });
 
-test('a file of an earlier version becomes one of this, and a broken step leaves it as it was', () => {
+test('a file of an earlier version is migrated, and a failed migration leaves it unchanged', () => {
   const db = new DatabaseSync(':memory:');
   const signed: number[] = [];
   const sign = () => void signed.push(versionOf(db));
@@ -275,7 +275,7 @@ test('a file of an earlier version becomes one of this, and a broken step leaves
   db.close();
 });
 
-test('whoever looks while a file is brought to a newer version sees it before, or after and signed', () => {
+test('a reader during a migration sees the file either before or completely after it', () => {
   const path = newPath();
   sqliteStore({ path }).close();
   const [db, other] = [new DatabaseSync(path), new DatabaseSync(path)];
@@ -297,7 +297,7 @@ test('whoever looks while a file is brought to a newer version sees it before, o
   assert.equal(refusal(path).code, 'store_newer');
 });
 
-test('the time of a file goes on over a restart of the machine, by the wall, and never back', () => {
+test('the clock of a file continues after a reboot by wall time, and never goes back', () => {
   const clock = simulatedClock();
   clock.advance(10_000);
   const before = createMachineTime(undefined, 'boot-1', clock);

@@ -46,7 +46,7 @@ const outputs: readonly (readonly [tool: string, output: unknown])[] = [
 
 const mcpFile = new URL('../../../../src/chains/abilities/mcp/index.ts', import.meta.url);
 
-test('what a tool says becomes an output: its structure, JSON, text, or content as it is', async (context) => {
+test('a tool result becomes an output: structured content, JSON, text, or raw content', async (context) => {
   const source = sourceOf(context, { t: server() });
   for (const [tool, output] of outputs) assert.deepEqual(await call(source, `t.${tool}`), output, tool);
 });
@@ -59,13 +59,13 @@ test('an error of a tool is a failure that a breaker counts', async (context) =>
   assert.deepEqual([outcome.kind, 'error' in outcome && outcome.error], ['failure', 'ToolError']);
 });
 
-test('more than an output may have is a failure', async (context) => {
+test('an output over the size limit is a failure', async (context) => {
   const source = sourceOf(context, { t: server() });
   await assert.rejects(call(source, 't.large'), /t\.large returned 2000002 bytes; an output may have at most/);
   assert.equal(await call(source, 't.words'), 'one\ntwo');
 });
 
-test('a message that is too long is the end of the server, and said to be why', async (context) => {
+test('a message over the size limit ends the server, and the error says so', async (context) => {
   const source = sourceOf(context, { t: server() });
   await assert.rejects(
     call(source, 't.huge'),
@@ -74,7 +74,7 @@ test('a message that is too long is the end of the server, and said to be why', 
   assert.deepEqual(await call(source, 't.json'), { price: 12.5 }, 'the next call starts it again');
 });
 
-test('the longest server name that fits is meant, and what nobody has is nobody’s', async (context) => {
+test('the longest matching server name provides an ability, and an unknown one is not found', async (context) => {
   const source = sourceOf(context, { t: server(), 't.echo': server() });
   assert.deepEqual(await source.names(), ['t.…', 't.echo.…']);
   assert.equal(await source.find('t.echo.args'), undefined); // The tool `args` of `t.echo`, which is not there.
@@ -83,7 +83,7 @@ test('the longest server name that fits is meant, and what nobody has is nobody�
   assert.ok((await source.names()).includes('t.json'));
 });
 
-test('a server is started when it is needed, once for all, in its folder, with its environment', async (context) => {
+test('a server starts on first use, once, in its folder and with its environment', async (context) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'switchgear-mcp-')));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const starts = join(folder, 'starts');
@@ -102,7 +102,7 @@ test('a server is started when it is needed, once for all, in its folder, with i
   assert.equal(readFileSync(starts, 'utf8').split('\n').length, 2);
 });
 
-test('a server that dies in a call is a failure that says how, and is there for the next call', async (context) => {
+test('a server that dies during a call fails it with the reason, and restarts for the next call', async (context) => {
   const lines: string[] = [];
   const source = sourceOf(
     context,
@@ -119,7 +119,7 @@ test('a server that dies in a call is a failure that says how, and is there for 
   assert.deepEqual(lines, ['t: first the cause', 't: no more memory']);
 });
 
-test('a server that cannot start fails the call, and says what it said', async (context) => {
+test('a server that cannot start fails the call, with its last stderr line', async (context) => {
   const source = sourceOf(context, {
     broken: server('broken'),
     absent: { command: 'no-such-program' },
@@ -137,18 +137,18 @@ test('a server that cannot start fails the call, and says what it said', async (
   await assert.rejects(call(source, 'unset.x'), /\$\{NO_SUCH_VARIABLE\} is not set in the environment/);
 });
 
-test('a server of an older protocol, and one of the newest alone, are spoken to as they want', async (context) => {
+test('servers with only an older or only the newest protocol version are both reached', async (context) => {
   const old = { command: process.execPath, args: [file('legacy-server.ts')] };
   const source = sourceOf(context, { old, modern: server('modern') });
   assert.deepEqual(await call(source, 'old.echo', { a: 1 }), { a: 1 });
   assert.deepEqual(await call(source, 'modern.json'), { price: 12.5 });
 });
 
-test('a server that also prints what is no message is understood all the same', async (context) => {
+test('lines that are not messages are skipped', async (context) => {
   assert.deepEqual(await call(sourceOf(context, { t: server('chatty') }), 't.json'), { price: 12.5 });
 });
 
-test('a call that is cut off ends at once with the reason, and the server is still there', async (context) => {
+test('an aborted call ends at once with its reason, and the server keeps running', async (context) => {
   const source = sourceOf(context, { t: server() });
   const before = await call(source, 't.pid');
   const cut = new AbortController();
@@ -158,7 +158,7 @@ test('a call that is cut off ends at once with the reason, and the server is sti
   assert.deepEqual(await call(source, 't.pid'), before);
 });
 
-test('closing ends a server, what it started, and one that does not listen', { timeout: 30_000 }, async () => {
+test('closing ends a server with its child processes, even if it ignores SIGTERM', { timeout: 30_000 }, async () => {
   const source = mcpAbilities({ mcpServers: { t: server(), deaf: server('deaf') } });
   const pids = await Promise.all(
     ['t.pid', 't.child', 'deaf.pid'].map(async (name) => ((await call(source, name)) as { pid: number }).pid),
@@ -212,7 +212,7 @@ async function toolsAtUrl(
   return `http://127.0.0.1:${(web.address() as AddressInfo).port}/mcp`;
 }
 
-test('a server behind a URL gets its headers, and its failures are those of a network', async (context) => {
+test('a server behind a URL gets its headers, and its failures count as network errors', async (context) => {
   const tokens = new Set<string | undefined>();
   let isDown = false;
   const url = await toolsAtUrl(context, (request, _, response) => {
@@ -275,7 +275,7 @@ for (const [config, message] of wrong) {
   });
 }
 
-test('what other hosts write is left to them, and a disabled server is not there', async (context) => {
+test('keys of other hosts are ignored, and a disabled server is not found', async (context) => {
   const source = sourceOf(context, {
     t: { ...server(), autoApprove: ['json'], type: 'stdio' },
     off: { ...server(), disabled: true },

@@ -42,7 +42,7 @@ test('the question names the chain, the step and the reason, and offers four ans
   assert.equal(store.card(card!.id)?.by, 'ann');
 });
 
-test('who is asked sees the arguments, cut where they are long; the card that is kept does not hold them', async () => {
+test('the approver sees the arguments, shortened; the stored card does not contain them', async () => {
   const ann = person({ approved: true });
   const { chains, store } = world({ approver: ann });
   const chain = (to: string) => chainOf([step('pay', { args: { to, sum: '{{sum}}' } })], ['ability:pay|confirm']);
@@ -53,7 +53,7 @@ test('who is asked sees the arguments, cut where they are long; the card that is
   assert.match(ann.cards[1]?.evidence.at(-1) ?? '', /^with \{"to":"b+… and 1020 characters more$/);
 });
 
-test('nobody there aborts at once: no approver, one that is not there, one that breaks', async () => {
+test('a missing, unavailable or failing approver aborts the run at once', async () => {
   const gone = { name: 'gone', isAvailable: () => false, ask: () => Promise.reject(new Error('never asked')) };
   const broken = { name: 'broken', ask: () => Promise.reject(new Error('no')) };
   for (const approver of [undefined, gone, broken]) {
@@ -76,14 +76,14 @@ test('the time to answer is a setting', async () => {
   assert.match(run.end?.message ?? '', /really pay\?; no answer within 7 s/);
 });
 
-test('a yes is for one step: the next one that fires the rule asks again', async () => {
+test('an approval is for one step: the next step that fires the rule asks again', async () => {
   const ann = person({ approved: true });
   const { chains } = world({ approver: ann });
   await chains.run(chainOf(['one', 'two'], ['ability:*|confirm']));
   assert.equal(ann.cards.length, 2);
 });
 
-test('a yes for the run covers its later steps, and no other run', async () => {
+test('an approval for the run covers its later steps, and no other run', async () => {
   const ann = person({ approved: true, for: 'run' });
   const { chains } = world({ approver: ann });
   const chain = chainOf(['one', 'two', 'three'], ['ability:*|confirm']);
@@ -93,7 +93,7 @@ test('a yes for the run covers its later steps, and no other run', async () => {
   assert.equal(ann.cards.length, 2);
 });
 
-test('a yes for good covers later runs of the chain until it is dropped, and never another rule', async () => {
+test('a standing approval covers later runs until it is removed, and never another rule', async () => {
   const ann = person({ approved: true, for: 'always' });
   const { chains, store } = world({ approver: ann });
   const chain = (limit: string, id = 'plan') => chainOf(['one'], [`ability:${limit}|confirm`], { id });
@@ -112,7 +112,7 @@ test('a yes for good covers later runs of the chain until it is dropped, and nev
   assert.equal(ann.cards.length, 4);
 });
 
-test('a yes for good is for the chain as it is written: a step that was changed is asked about again', async () => {
+test('a standing approval ends when a step of the chain changes', async () => {
   const ann = person({ approved: true, for: 'always' });
   const { chains } = world({ approver: ann });
   const chain = (args: Readonly<Record<string, unknown>>) =>
@@ -124,7 +124,7 @@ test('a yes for good is for the chain as it is written: a step that was changed 
   assert.equal(ann.cards.length, 2);
 });
 
-test('a text that a parameter brought into a rule is in no entry and no card, unless content is held', async () => {
+test('a parameter filled into a rule is in no entry or card unless content is kept', async () => {
   const rules = [
     'output:first|contains:{{key}}|throttle',
     'output:first|contains:{{key}}|confirm',
@@ -170,7 +170,7 @@ test('cancelling a run closes its question', async () => {
   assert.equal((await running).status, 'cancelled');
 });
 
-test('a yes that was given before is told, and by whom is in the journal', async () => {
+test('an earlier approval is reported as an event, and the journal names the approver', async () => {
   const events: RunEvent[] = [];
   const { chains, store } = world({
     approver: person({ approved: true, for: 'run' }),
@@ -217,7 +217,7 @@ test('an answer in the store counts while the approver is still silent, and the 
   assert.deepEqual(abilities.ran, ['first']);
 });
 
-test('a run may be asked about before its first step', async () => {
+test('a rule can ask before the first step', async () => {
   const ann = person({ approved: true });
   const { chains } = world({ approver: ann });
   const chain = chainOf(['one'], ['frequency>1/1h|confirm|again?']);
@@ -227,7 +227,7 @@ test('a run may be asked about before its first step', async () => {
   assert.deepEqual(ann.cards[0]?.evidence, ['plan', 'again?']);
 });
 
-test('what a value was is told to who is asked, and not kept where content is not', async () => {
+test('the approver sees the value of a rule, which is stored only if content is kept', async () => {
   const ann = person({ approved: true });
   const { chains, store } = world({ approver: ann, abilities: [counting({ price: () => 750 })] });
   await chains.run(chainOf(['price', 'buy'], ['price>500|confirm']));
@@ -236,7 +236,7 @@ test('what a value was is told to who is asked, and not kept where content is no
   assert.doesNotMatch(JSON.stringify(store.tail(0)), /750/);
 });
 
-test('while a person is asked the task is not idle', async () => {
+test('the idle time does not run while a person is asked', async () => {
   const ann = person();
   const { chains, clock } = world({ approver: ann, policy: { task: { max_idle_secs: 30, max_duration_secs: 60 } } });
   const running = chains.run(asking);
@@ -272,7 +272,7 @@ for (const [name, make] of Object.entries(kinds)) {
   };
   const parked: RunOptions = { id: 'r', wait: false };
 
-  test(`${name}: a question is found again after a restart, and an answer that came meanwhile counts`, async () => {
+  test(`${name}: a question survives a restart, and an answer in between counts`, async () => {
     const { life, abilities } = restarts();
     const run = await life((chains) => chains.run(asking, {}, parked));
     assert.equal(run.status, 'waiting');
@@ -291,7 +291,7 @@ for (const [name, make] of Object.entries(kinds)) {
     await life(async (_, store) => assert.equal(store.card(run.card!)?.state, 'used'));
   });
 
-  test(`${name}: a no that came meanwhile aborts`, async () => {
+  test(`${name}: a decline during a restart aborts the run`, async () => {
     const { life, abilities } = restarts();
     const { card } = await life((chains) => chains.run(asking, {}, parked));
     await life((_, store) => answerStoredCard(store, card!, 'decline', 'bob'));
@@ -300,7 +300,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.deepEqual(abilities.ran, ['first']);
   });
 
-  test(`${name}: a question whose time is over after the restart aborts, and takes no answer`, async () => {
+  test(`${name}: a question that expired during a restart aborts the run, and accepts no answer`, async () => {
     const { life, abilities } = restarts();
     const policy = { approval: { timeout_secs: 0.05 } };
     const { card } = await life((chains) => chains.run(asking, {}, parked), { policy });
@@ -313,7 +313,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.deepEqual(abilities.ran, ['first']);
   });
 
-  test(`${name}: an answer from another process reaches the one that waits`, async () => {
+  test(`${name}: an answer from another process reaches the waiting process`, async () => {
     const { life } = restarts();
     const run = await life(
       (chains) =>
@@ -338,7 +338,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.equal((await life((chains) => chains.run(asking, {}, { id: 'next' }))).status, 'done', 'nobody is asked');
   });
 
-  test(`${name}: other arguments are another question, and the old one is closed`, async () => {
+  test(`${name}: changed arguments ask a new question, and the old card expires`, async () => {
     const { life } = restarts();
     const chain = chainOf([step('pay', { args: { to: '{{whom}}' } })], ['ability:pay|confirm'], {
       params: [{ name: 'whom', type: 'text', required: true }],

@@ -5,7 +5,7 @@ import type { Card } from '../../../../src/core/card.ts';
 
 const answered = { id: 'ask-1', state: 'answered', answer: 'approve' } as Card;
 
-test('a new subject is approved by nobody, and an answered card stays until it is used', () => {
+test('a new subject is not approved, and an answered card stays until it is used', () => {
   const question = new RunQuestion();
   assert.deepEqual(question.useCard(), {});
   question.begin({ step: 's', attempt: 1, args: {} });
@@ -30,7 +30,7 @@ test('only an answered card is used up', () => {
   assert.equal(card?.update(undefined), undefined);
 });
 
-test('an approval from before names a person and no card, and a parked question stays parked', () => {
+test('an earlier approval has a person and no card, and a parked question stays parked', () => {
   const question = new RunQuestion();
   question.approve('ada');
   assert.deepEqual(question.useCard(), {});

@@ -184,13 +184,13 @@ describe('a run', () => {
     assert.equal(more.approved.length, 2);
   });
 
-  test('a step that begins has used up the question', () => {
+  test('the start of a step removes the question from the run', () => {
     const next = applyTransition(runOf({ status: 'waiting', card: 'k' }), begun)!;
     assert.equal(next.card, undefined);
     assert.equal(next.steps[0]?.startedWallMs, 5);
   });
 
-  test('a run that goes on has not ended', () => {
+  test('a resumed run has no end', () => {
     const next = applyTransition(runOf({ status: 'throttled', ...nobody, end, endedWallMs: 3 }), {
       ...takeOver,
       previousOwner: undefined,
