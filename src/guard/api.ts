@@ -162,7 +162,10 @@ export interface BreakerHandle {
   readonly stats: BreakerStats;
   /** Closes the breakers and clears their counts. */
   reset(): void;
-  /** Opens the breakers, until a time of the gear's clock if given: `gear.snapshot().atMs + 60_000`. */
+  /**
+   * Opens the breakers for the recovery timeout, and at least until a time of the gear's clock if given:
+   * `gear.snapshot().atMs + 60_000`.
+   */
   trip(untilMs?: number): void;
   /** Refuses every call until `release`; the automatic state continues underneath. */
   hold(reason?: string): void;

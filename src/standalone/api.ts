@@ -71,7 +71,7 @@ export interface Breaker<R = never> {
   admit(): BreakerPermit | BreakerRefusal;
   /** Records the outcome of an admitted call, once. @default outcome is success */
   settle(permit: BreakerPermit, outcome?: Outcome): void;
-  /** Opens the breaker, at least until `untilMs` if given. */
+  /** Opens the breaker for the recovery timeout, and at least until `untilMs` of its clock if given. */
   trip(untilMs?: number): void;
   /** Closes the breaker and clears its counts. */
   reset(): void;

@@ -2,6 +2,7 @@
 
 import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../core/controls/breaker/state.ts';
+import { quoteValue } from '../../core/quote.ts';
 import type { BreakerHandle } from '../api.ts';
 import {
   type BreakerEntry,
@@ -13,6 +14,7 @@ import {
 } from '../breakers/breaker-registry.ts';
 import { callSiteFor } from '../route/call-site.ts';
 import { makeTarget } from '../route/target.ts';
+import { invalid } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { addHealthCheck } from './health-checks.ts';
 import { readMetrics } from './metrics.ts';
@@ -36,12 +38,15 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
       return statsOf(all());
     },
     reset: () => each((entry) => resetBreakerEntry(runtime, entry)),
-    trip: (untilMs) =>
+    trip(untilMs) {
+      if (untilMs !== undefined && !Number.isFinite(untilMs))
+        throw invalid(`untilMs must be a finite number, got ${quoteValue(untilMs)}`);
       each((entry) => {
         changeBreaker(runtime, entry, (state) =>
           openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs),
         );
-      }),
+      });
+    },
     hold() {
       heldNames.add(name);
       each((entry) => holdBreaker(runtime, entry));

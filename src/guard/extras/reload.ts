@@ -14,6 +14,7 @@ import { noticeCalls, taskControlsFor } from '../tasks/task-tree.ts';
 
 /** Replaces the policy; counters stay, settings are resolved again. */
 export function reload(runtime: Runtime, policy: PolicyInput): void {
+  if (policy === undefined || policy === null) throw invalid(`the policy must be an object, got ${quoteValue(policy)}`);
   const before = runtime.settings;
   const engineOfPolicies = policyEngineOf(runtime);
   const next = engineOfPolicies.apply(policy, runtime.env);

@@ -47,7 +47,7 @@ export function guardFunction<F extends AnyFunction>(
         admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
-      return deliver(refuseOnError(runtime, 'admit', name, error), undefined, args);
+      return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
     return needsAnotherRound(admission)

@@ -40,7 +40,8 @@ function add(value: unknown, note: string): unknown {
 /** Returns the refused value, or throws it if the gear or the breaker settings say so. */
 export function deliverRefusal(runtime: Runtime, refusal: Refusal, site: CallSite | undefined): Refused {
   if (runtime.throws || site?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
-  return refused(refusal, site?.agent ?? '', site?.session ?? '');
+  const { agent, session } = site ?? runtime;
+  return refused(refusal, agent, session);
 }
 
 /** Refuses a call after an internal error, and counts the error. */
