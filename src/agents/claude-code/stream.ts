@@ -11,9 +11,10 @@ import {
   noEvents,
   type Reader,
 } from '../reading/reader.ts';
-import { anthropicTokens, claudeModelTokens, hasNoTokens } from '../reading/tokens.ts';
+import { anthropicTokens, hasNoTokens } from '../reading/tokens.ts';
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
 import { type ClaudeSubagents, trackClaudeSubagents } from './subagents.ts';
+import { claudeModelTokens } from './tokens.ts';
 
 /** The subtypes of `system` events that are read. */
 const systemSubtypes = new Set(['init', 'task_started', 'task_notification', 'api_retry']);

@@ -5,7 +5,8 @@ import { openCallsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
-import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
+import { hasNoTokens } from '../reading/tokens.ts';
+import { openaiTokens } from './tokens.ts';
 
 /** A reader of a Codex rollout file, which also reports the thread and its parent. */
 export interface CodexSessionReader extends Reader {

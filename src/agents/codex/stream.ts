@@ -12,8 +12,9 @@ import {
   noEvents,
   type Reader,
 } from '../reading/reader.ts';
-import { hasNoTokens, openaiTokens } from '../reading/tokens.ts';
+import { hasNoTokens } from '../reading/tokens.ts';
 import { trackCodexThreads } from './subagents.ts';
+import { openaiTokens } from './tokens.ts';
 
 export interface CodexOptions {
   /** The model on the command line; the stream does not contain it. */

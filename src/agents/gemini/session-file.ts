@@ -5,8 +5,9 @@ import { countedIdsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
-import { geminiTokens, hasNoTokens } from '../reading/tokens.ts';
+import { hasNoTokens } from '../reading/tokens.ts';
 import { geminiAgentTool, geminiShellTool } from './stream.ts';
+import { geminiTokens } from './tokens.ts';
 
 /** Options of `geminiSessionReader`. */
 export interface GeminiSessionOptions extends SessionReaderOptions {

@@ -3,7 +3,8 @@
 import { openCallsMax } from '../../core/limits.ts';
 import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type Draft, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
-import { geminiStats, hasNoTokens } from '../reading/tokens.ts';
+import { hasNoTokens } from '../reading/tokens.ts';
+import { geminiStats } from './tokens.ts';
 
 /** The shell tool: the stream reports its calls as successes with any exit code. */
 export const geminiShellTool = 'run_shell_command';

@@ -2,7 +2,8 @@
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject } from '../reading/reader.ts';
-import { hasNoTokens, opencodeTokens } from '../reading/tokens.ts';
+import { hasNoTokens } from '../reading/tokens.ts';
+import { opencodeTokens } from './tokens.ts';
 
 /** Reads a tool part: a call, and its result if the state has one. A failed command is also `completed`. */
 export function readOpencodeTool(part: JsonObject, agent: string | undefined, events: AgentEvent[]): void {
