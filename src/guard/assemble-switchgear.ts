@@ -92,7 +92,20 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
 
 function guard(runtime: Runtime, name: string, fn: AnyFunction, guardOptions: GuardOptions = {}): AnyFunction {
   isFunction(`the tool ${quoteValue(name)}`, fn);
-  return guardFunction(runtime, makeTarget(runtime, name, guardOptions), fn, guardOptions);
+  return copyProperties(fn, guardFunction(runtime, makeTarget(runtime, name, guardOptions), fn, guardOptions));
+}
+
+/** Gives a guarded function the name, length and own properties of the function, which its type promises. */
+function copyProperties(fn: AnyFunction, guarded: AnyFunction): AnyFunction {
+  try {
+    for (const key of ['name', 'length', ...Object.keys(fn)]) {
+      const property = Object.getOwnPropertyDescriptor(fn, key);
+      if (property !== undefined) Object.defineProperty(guarded, key, property);
+    }
+  } catch {
+    // A proxy that refuses to be read keeps its properties; its calls are guarded all the same.
+  }
+  return guarded;
 }
 
 /** Calls a function once, guarded. */

@@ -18,7 +18,7 @@ export function priceUsage(
   const { prices, settings, reportedOnce: told } = runtime;
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
   const { costUsd = -1 } = usage;
-  if (isCost(costUsd)) return { micros: toMicros(costUsd), tokens };
+  if (isCost(costUsd)) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
   const price = prices.price(usage);
   // Ignore a price that is not a number: it would switch the limit off.
   if (price !== undefined && isCost(price.costUsd)) return { micros: toMicros(price.costUsd), tokens };

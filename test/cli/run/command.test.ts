@@ -180,7 +180,7 @@ test('a missing or non-executable command is reported in one sentence', long, as
   chmodSync(path, 0o644);
   const [missing, text] = await Promise.all([home.run(['run', '--', 'no-such-agent']), home.run(['run', '--', path])]);
   assert.equal(missing.code, 127);
-  assert.match(missing.err, /^switchgear: there is no command "no-such-agent": .+\n$/);
+  assert.match(missing.err, /^switchgear: command not found: "no-such-agent"; .+\n$/);
   assert.equal(text.code, 126);
   assert.match(text.err, /^switchgear: ".+notes\.txt" cannot be run: .+\n$/);
 });

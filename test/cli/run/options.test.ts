@@ -46,5 +46,5 @@ test('everything after the first -- is the command, whatever it looks like', () 
   const { command, raw } = parseRunOptions(['--', 'agent', '--raw', '--', '--max-calls', '3'], terminal);
   assert.deepEqual([command, raw], [['agent', '--raw', '--', '--max-calls', '3'], false]);
   assert.throws(() => parseRunOptions(['agent'], terminal), /write the command after --/);
-  assert.throws(() => parseRunOptions(['--'], terminal), /there is no command/);
+  assert.throws(() => parseRunOptions(['--'], terminal), /no command after --/);
 });
