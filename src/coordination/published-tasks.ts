@@ -35,7 +35,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
     return (await shared.commit({ changes: [{ cell, update: () => ({ state }) }] })).status === 'committed';
   }
 
-  /** Writes a task if its progress changed; returns whether it did. */
+  /** Writes a task if its progress changed; returns whether the task was written. */
   function publish(task: PublishedTask | undefined, atMs: number): boolean {
     const mark = task && summarizeProgress(task);
     if (!task || published.get(task.id) === mark || (published.size >= publishedTasksMax && !published.has(task.id)))
@@ -52,7 +52,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
     return true;
   }
 
-  /** Renews the liveness of this process after a third of the lease. */
+  /** Renews the lease of this process once a third of the lease has passed. */
   function renewOwnership(atMs: number): void {
     if (atMs - renewedMs < leaseMs / 3) return;
     renewedMs = atMs;

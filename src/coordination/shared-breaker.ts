@@ -1,4 +1,4 @@
-/** Shares one breaker between processes: each judges on its own view and commits changes of phase, run and probes. */
+/** Shares a breaker: each process judges on its local view and commits changes of phase, failure count and probes. */
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
@@ -72,7 +72,7 @@ interface LocalBreaker extends BreakerParts {
   /** Probe ids by action id: action ids are unique in this process, probe ids in the store. */
   readonly probeIds: Map<string | number, string>;
   granted: GrantedProbe | undefined;
-  /** How long a granted probe is reserved for the next call; it grows while callers return later than that. */
+  /** How long a granted probe is reserved for the next call; longer after a caller that could not wait or came late. */
   keepMs: number;
   /** The last action that was told to wait. */
   waitingCaller: Action['id'] | undefined;
@@ -223,7 +223,7 @@ function commitChange(breaker: LocalBreaker, change: (state: BreakerState) => vo
   breaker.store.commitNow(makeTransaction(breaker, atMs, update, true));
 }
 
-/** Makes the transaction that takes a probe with this id, and refuses if the breaker has none to give. */
+/** Makes the transaction that takes a probe with this id, and refuses if the breaker has no free probe. */
 function makeProbeTransaction(breaker: LocalBreaker, id: string, atMs: number): Transaction {
   const { control, settings } = breaker;
   const admission = { type: 'action-decided', atMs, action: { id }, verdict: { kind: 'allow' } } as ActionDecided;
@@ -265,7 +265,7 @@ async function requestProbe(breaker: LocalBreaker, atMs: number): Promise<void> 
   keepProbeAlive(breaker, granted);
 }
 
-/** Renews the lease of a reserved probe until a call takes it; doubles the reserve time if none does. */
+/** Renews the lease of a reserved probe until a call takes it; doubles `keepMs` if no call takes it. */
 function keepProbeAlive(breaker: LocalBreaker, probe: GrantedProbe): void {
   const { store, cell, settings } = breaker;
   const { id, generation, untilMs } = probe;

@@ -84,6 +84,6 @@ export interface Permit {
   readonly atMs: number;
   /** The generation of the breaker at admission; an outcome of an earlier generation is late. */
   readonly generation: number;
-  /** Whether it holds a half-open probe. */
+  /** Whether the permit holds a half-open probe. */
   readonly probe: boolean;
 }

@@ -1,4 +1,4 @@
-/** Built-in prices without a dependency: Sonnet 4 list prices, and the prices of a dear model for unknown models. */
+/** Built-in prices without a dependency: Sonnet 4 list prices, and those of an expensive model for unknown models. */
 
 /** A usage blob of the Anthropic API; its input count excludes tokens read from or written to a cache. */
 export interface AnthropicUsage {
@@ -96,12 +96,12 @@ function readTokenCount(count: unknown): number {
 
 const microsPerUsd = 1_000_000;
 
-/** Converts dollars to whole micro-dollars, rounded up; 15 digits are read, so that binary noise adds nothing. */
+/** Converts dollars to whole micro-dollars, rounded up; uses 15 digits, so that binary rounding errors add nothing. */
 export function toMicros(usd: number): number {
   return Math.min(Math.ceil(Number((usd * microsPerUsd).toPrecision(15))), Number.MAX_SAFE_INTEGER);
 }
 
-/** Converts micro-dollars, in which money is counted inside, to dollars, in which users see it. */
+/** Converts micro-dollars, the internal unit of money, to dollars, the unit that users see. */
 export function toUsd(micros: number): number {
   return micros / microsPerUsd;
 }

@@ -15,7 +15,7 @@ export const cardActions = [
   'dismiss',
 ] as const;
 
-/** `approve` answers for the one action that asks; a chain run can also be approved as a whole, or for good. */
+/** `approve` answers for the one action that asks; a chain run can also be approved as a whole, or permanently. */
 export type CardAction = (typeof cardActions)[number];
 
 /** A card: a halted task or an asking action, with the actions of a person. */

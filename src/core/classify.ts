@@ -95,7 +95,7 @@ interface PlainFailure {
   readonly outcome: Outcome;
 }
 
-/** Cache of the last plain failure, since the commonest errors repeat. */
+/** Cache of the last plain failure, because the most common errors repeat. */
 let lastPlainFailure: PlainFailure | undefined;
 
 /** Computes the fingerprint of an error. */
@@ -158,7 +158,7 @@ function makeFailure(
   return { kind: 'failure', error, errorFingerprint, ...retryAt };
 }
 
-/** Whether an error equals the cached failure. Spelt out: a loop over property names costs far more. */
+/** Whether an error equals the cached failure. Without a loop over property names, which is far slower. */
 function isLike(candidate: unknown, { kind, name }: PlainFailure): boolean {
   if (typeof candidate !== 'object' || candidate === null || Object.getPrototypeOf(candidate) !== kind) return false;
   const error = candidate as Readonly<Record<string, unknown>>;
@@ -174,7 +174,7 @@ function isLike(candidate: unknown, { kind, name }: PlainFailure): boolean {
   );
 }
 
-/** Whether a value is a denial by a person or a policy. Spelt out for the same reason. */
+/** Whether a value is a denial by a person or a policy. Without a loop over property names, for speed. */
 export function isDenial(value: unknown): boolean {
   try {
     const flags = (value ?? {}) as Readonly<Record<string, unknown>>;

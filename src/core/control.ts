@@ -6,8 +6,8 @@ import type { Counters, Verdict } from './verdict.ts';
 
 /**
  * The cell that holds the state an action is judged by.
- * `task`: of the acting task. `chain`: of the acting task and of every ancestor, each judged separately; it has nothing
- * to do with the chains of steps in a file.
+ * `task`: of the acting task. `chain`: of the acting task and of every ancestor, each judged separately; unrelated to
+ * chain files.
  * `target`: of the tool, model or worker, as its settings define. `session`, `gear`: one cell for all.
  */
 export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
@@ -35,9 +35,9 @@ export interface Control<S = unknown> {
   judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
   /** Returns the state after an event: the same object, changed, or a new one. */
   apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
-  /** Returns what is due without an action: an overrun, a latched count. Called after events and by the sweep. */
+  /** Returns a verdict that needs no action, e.g. for an exceeded duration. Called after events and by the sweep. */
   check?(state: S, atMs: number): Verdict;
-  /** Returns what the ending of an action makes due for its task, if the cell is not the task's own. */
+  /** Returns the verdict on a task whose action has ended, if the cell does not belong to the task. */
   due?(state: S, action: Action): Verdict;
   /** Returns a hint for the agent before any refusal. */
   hint?(state: S): { readonly counters: Counters } | undefined;

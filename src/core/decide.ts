@@ -16,7 +16,7 @@ export interface BoundControl<S = unknown> {
   readonly ancestorId?: string;
 }
 
-/** The controls that judge an action. Their order does not matter, except that the first of equal verdicts is named. */
+/** The controls that judge an action. Their order matters only between equal verdicts: the first one is reported. */
 export type Panel = readonly BoundControl[];
 
 /** The shared decision of most actions: allow, without data. */

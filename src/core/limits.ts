@@ -136,10 +136,10 @@ export const storeBatchMax = 200;
 export const ownMarksMax = 10_000;
 /** How long a granted probe waits for its call. */
 export const grantKeepMs = 1_000;
-/** The same for callers that retry at their own pace: doubled while too short, up to the maximum. */
+/** How long a granted probe waits for a caller that retries by itself: doubled while too short, up to the maximum. */
 export const slowGrantKeepMs = 15_000;
 export const grantKeepMaxMs = 240_000;
-/** Successes that wait for the next failure. */
+/** Successes of a shared breaker that wait for its next transaction. */
 export const pendingSuccessesMax = 1_000;
 /** Orders of one kind at once, and the life of an order without an expiry. */
 export const ordersMax = 64;

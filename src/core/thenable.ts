@@ -9,7 +9,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /**
  * Calls a callback of the host whose result is not awaited. An error that the callback throws, or that its promise
- * rejects with, goes to `onError`: a rejection that nobody handles would end the process.
+ * rejects with, goes to `onError`: an unhandled rejection would end the process.
  */
 export function callUnawaited(callback: () => unknown, onError: (error: unknown) => void): void {
   try {

@@ -23,7 +23,7 @@ export interface Stop {
   readonly reason?: string;
   /** When the same action may pass: the end of a wait, or a hint with a deny. */
   readonly retryAtMs?: number;
-  /** A wait for the store's reply: not worth an entry. */
+  /** Whether the stop is a wait for the store's reply, which writes no entry. */
   readonly pending?: true;
   /** The task that a halt ends, by id, or `root`. @default the acting task */
   readonly ends?: string;
@@ -56,7 +56,7 @@ export function haltOverLimit(control: string, code: Code, actual: number | stri
 
 const rank = { allow: 0, wait: 1, ask: 2, deny: 3, halt: 4 } as const;
 
-/** Returns the stricter verdict; of equals the first, with the later retry time. */
+/** Returns the stricter verdict; of equal verdicts the first, with the later retry time. */
 export function stricter(first: Verdict, second: Verdict): Verdict {
   if (first.kind === 'allow') return second;
   if (second.kind === 'allow') return first;

@@ -30,7 +30,7 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
     judge: () => allow, // A refusal is counted when it is made, not predicted.
     apply(state, event) {
       if (event.type === 'action-settled') {
-        // A successful model call says nothing about the refused calls.
+        // A successful model call does not clear the count: it is not a retry of the refused calls.
         if (event.outcome.kind === 'success' && event.permit.action.kind !== 'model') state.inARow = 0;
         return state;
       }

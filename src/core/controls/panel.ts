@@ -63,8 +63,8 @@ export function initialTaskCells(controls: TaskControls, atMs: number): TaskCell
 }
 
 /**
- * Binds the controls of a task: its own, then `between` (joint budgets, custom controls), then those of all ancestors
- * that count for a chain of tasks. A cell that a stored task lacks is created.
+ * Binds the controls of a task: its own, then `between` (joint budgets, custom controls), then the controls of scope
+ * `chain` of all ancestors. Creates the cells that a stored task lacks.
  */
 export function bindTaskControls(task: PanelTask, between: readonly BoundControl[] = []): Panel {
   const panel: BoundControl[] = [];

@@ -18,7 +18,7 @@ import { loopDeclaration } from './loop/declaration.ts';
 import { rulesDeclaration } from './rules/declaration.ts';
 import { stormDeclaration } from './storm.ts';
 
-/** In the order of the published list of codes: new controls come last. The first of equal verdicts is named. */
+/** In the order of the published list of codes: new controls come last. Of equal verdicts, the first is reported. */
 const registry = [
   breakerDeclaration,
   budgetDeclaration,
@@ -34,7 +34,7 @@ const registry = [
 
 type Declared = (typeof registry)[number];
 
-/** Declarations that have codes alone (operator, engine) are no controls. */
+/** Declarations with codes only (operator, engine) are not controls. */
 const isControl = (declared: Declared) => 'summary' in declared;
 
 /** Every control, for tables and pages. */
@@ -82,7 +82,7 @@ const unknownCode: DeclaredCode = {
 /** The codes of refusals. Part of the API: never renamed, only added to. */
 export const codes = Object.keys(codeDeclarations) as readonly Code[];
 
-/** The sections of the controls; a name may come several times, with other fields. */
+/** The sections of the controls; a name may occur several times, with other fields. */
 export const controlSections: readonly SectionDeclaration[] = controlDeclarations.flatMap(
   ({ section }) => section ?? [],
 );

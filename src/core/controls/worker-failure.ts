@@ -10,7 +10,7 @@ import { codes } from './registry.ts';
 export interface WorkerFailureOptions {
   /** Whether to search the worker's text for phrases of inability. */
   readonly phrases: boolean;
-  /** The worker's name: a message with this name is the worker's, whatever its role. */
+  /** The worker's name; a message with this name counts as the worker's, regardless of its role. */
   readonly worker?: string;
   /** The previous result of the same request; an equal text means that the worker repeats itself. */
   readonly previous?: unknown;

@@ -7,16 +7,16 @@ import type { Counters } from '../verdict.ts';
 import type { RefusalContext, RefusalTexts } from './refusal-texts.ts';
 import type { Camel, SectionFields, SettingsOf } from './setting.ts';
 
-/** A code of refusals. Methods state their types: `Code` and `Settings` are derived from these records. */
+/** A code of refusals. Methods have explicit types, because `Code` and `Settings` are derived from these records. */
 export interface CodeDeclaration {
-  /** What a refusal with this code does, for the page of codes: `deny`, `halt`, or when which. */
+  /** The effect of a refusal, for the page of codes: `deny`, `halt`, or the condition for each. */
   readonly kind: string;
   /** The cause and the remedy, for the page of codes. */
   readonly means: string;
   readonly remedy: string;
   /** The texts for the model and for a person. */
   texts(context: RefusalContext): RefusalTexts;
-  /** What a person can do about a halted task beside a retry and a pause. */
+  /** The actions of a person on a halted task, in addition to retry and pause. */
   readonly actions?: readonly CardAction[];
   /** The task limit that a retry doubles. */
   readonly raises?: keyof TaskSettings;
@@ -41,22 +41,22 @@ export type SettingsWith<S extends SectionDeclaration> = BaseSettings & {
 
 /** One line of a control in the tables of the README and of ARCHITECTURE.md. */
 export interface ControlSummary {
-  /** What it stops, and what it stops by default. */
+  /** What the control stops, and its default limits. */
   readonly stops: string;
   readonly byDefault: string;
-  /** Whose state it keeps. */
+  /** The owner of the state, e.g. a task or a tool. */
   readonly statePer: string;
 }
 
-/** A number that a control needs of a call's arguments. */
+/** A feature of a call's arguments that a control needs. */
 export interface FeatureDeclaration {
-  /** The name under which the action holds it. */
+  /** The name of the feature in the action. */
   readonly name: string;
   /** Reads the value; the action holds a number that is equal for equal values, never the value. */
   read(tool: string, args: readonly unknown[]): string | undefined;
 }
 
-/** What every control declares. */
+/** The declaration of a control. */
 export interface ControlDeclaration {
   readonly name: string;
   readonly summary: ControlSummary;

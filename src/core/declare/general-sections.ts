@@ -12,7 +12,7 @@ import type {
 } from '../settings.ts';
 import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from './setting.ts';
 
-/** Settings outside any section. The tools are the shells of known agents, and tools whose failures are data. */
+/** Settings outside any section. The default tools are shells of known agents, and tools whose failures are data. */
 export const topFields = {
   mode: choice('`observe` counts and reports, and refuses nothing.', 'enforce', 'observe'),
   same_error_tools: texts(

@@ -1,4 +1,4 @@
-/** What the texts of a refusal are made of, and the sentences that several controls share. */
+/** The values that the texts of a refusal use, and the sentences that several controls share. */
 
 import type { Counters, Stop } from '../verdict.ts';
 
@@ -9,7 +9,7 @@ export interface RefusalTexts {
   readonly explanation: string;
 }
 
-/** A stop in the terms of its texts. */
+/** The values of a stop that its texts use. */
 export interface RefusalContext {
   /** The tool, model or worker. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface RefusalContext {
   readonly limit: number | string;
   /** The counter and its limit: `51 of 50`. */
   readonly reached: string;
-  /** When the action may pass: `in 5s`; undefined if nobody knows. */
+  /** When the action may pass: `in 5s`; undefined if unknown. */
   readonly soon: string | undefined;
 }
 

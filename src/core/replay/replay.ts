@@ -53,7 +53,7 @@ interface JournalReplay {
   readonly differences: ReplayDifference[];
   /** Openings whose entry precedes the proposal that caused them, by breaker key. */
   readonly announcedTrips: Map<string, { readonly seq: number; readonly generation: number }>;
-  /** A refused action that runs all the same, because the gear only observes. */
+  /** A refused action that still runs, because the gear only observes. */
   observedRefusal: Action | undefined;
   decisions: number;
 }

@@ -34,7 +34,7 @@ export interface ReplayOptions {
 /** The breakers, cells and tasks of a replay. */
 export interface ReplayState {
   readonly tasks: ReplayTasks;
-  /** The bound controls of a call, in the order of the guard: the first of equal verdicts is named. */
+  /** The bound controls of a call, in the order of the guard: of equal verdicts, the first one is reported. */
   panelFor(action: Action, key: string | undefined): readonly BoundControl[];
   findBreaker(key: string): BreakerState | undefined;
   /** Changes a breaker as an operator or its health check does. */

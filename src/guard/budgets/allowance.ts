@@ -20,10 +20,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Cell, CellUpdate, PendingEntry, SharedStore, Transaction, TransactionResult } from '../../ports/store.ts';
 
-/**
- * The share of the remainder that is reserved at once: parts shrink near the limit, and a killed process loses
- * little.
- */
+/** The share of the remaining budget in one request: amounts shrink near the limit; a killed process loses little. */
 const part = 0.01;
 /** How long an amount is kept for the call that it was reserved for. */
 const promiseMs = 100;
@@ -34,8 +31,8 @@ export interface BudgetAllowance {
   /** Reserves the maximum cost of a call; otherwise returns a stop, of kind 'wait' if the store must be asked first. */
   take(amount: number, atMs: number, kind: 'halt' | 'deny'): Stop | undefined;
   /**
-   * Adds usage beyond the reserved amount, or returns the unused part; with `comesBack` it is kept for the call's
-   * retry.
+   * Adds usage beyond the reserved amount, or returns the unused part. With `comesBack`, keeps the unused part for the
+   * retry of the call.
    */
   charge(charge: BudgetCharge, comesBack?: boolean): void;
   /** Returns the allowance to the store, and later also every returned amount. */
@@ -93,8 +90,8 @@ export function createBudgetAllowance(
   }
 
   /**
-   * Makes the transaction that reserves an amount, or what is left of it. The addition to a counter marks it as
-   * spending, which a store refuses while it recovers lost data.
+   * Makes the transaction that reserves an amount, or the rest of the budget if that is less. The addition to a
+   * counter marks the transaction as spending, which a store refuses while it recovers lost data.
    */
   function fetching(
     amount: number,
@@ -114,7 +111,7 @@ export function createBudgetAllowance(
   /** Adds the amount that a transaction granted, unless its slice has ended. */
   function fetched(result: TransactionResult, brought: number, needed: number, atMs: number): void {
     const { status } = result;
-    // A full store says nothing about the budget.
+    // A rejection by a full store does not mean that the budget is used up.
     if (status === 'committed' ? brought < needed : status === 'rejected' && result.by !== 'full') refusedAtMs = atMs;
     if (status !== 'committed') return;
     promise(needed);
@@ -158,7 +155,7 @@ export function createBudgetAllowance(
     sinceMs = atMs;
   }
 
-  /** Requests all amounts of this tick at once, and then those that were added meanwhile. */
+  /** Requests all amounts of this tick at once, then the amounts that were added meanwhile. */
   async function ask(): Promise<void> {
     asking = true;
     await undefined;
@@ -201,7 +198,7 @@ export function createBudgetAllowance(
     return backAtMs;
   }
 
-  /** Requests the next part before this one is used up, because a synchronous call cannot wait. */
+  /** Requests the next part before the current one is used up, because a synchronous call cannot wait. */
   function fetchAhead(atMs: number): void {
     const next = chunk(atMs);
     if (left < next / 2 && !asking && !closed && shared.health.state === 'shared') want(next);

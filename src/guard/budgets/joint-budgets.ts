@@ -94,7 +94,7 @@ function keyOf({ scope, unit, windowSecs }: JointBudget, { runtime: { project },
   return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
 }
 
-/** The place of a budget's entries. */
+/** Returns the session or agent of a budget's entries, by the scope of the budget. */
 function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPlace {
   return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
 }
@@ -134,11 +134,11 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
     say: (entry) => publishEntry(runtime, entry),
   });
   const control = jointBudget(budget);
-  /** The last call that was allowed here, until all controls have learned of it. */
+  /** The last call that this budget allowed, until the decision of all controls is applied. */
   let taken: Action['id'] | undefined;
   const shared: typeof control = {
     ...control,
-    // The allowance knows whether there is enough; usage that was reported later may have exceeded the limit.
+    // The allowance checks the amount of the call; this only checks whether usage reported later exceeded the limit.
     judge(window, { action, atMs }) {
       const used = usedAt(window, budget, atMs);
       return used > limitInUnits(budget) ? stopOverBudget(budget, used, stopKindFor(action)) : allow;
@@ -148,7 +148,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
         taken = undefined;
         const { verdict, action, atMs } = event;
         if (verdict.kind === 'allow') return cell.state;
-        // Another control refused the call; if it only has to wait, it will need the amount again.
+        // Another control refused the call. A call that only has to wait will need the amount again.
         allowance.charge({ amount: -computeNeed(budget, action), atMs }, verdict.pending);
         return cell.state;
       }

@@ -9,7 +9,7 @@ export interface View {
   readonly options: CellOptions<unknown>;
   /** The stored text; undefined if the cell is not stored. */
   text: string | undefined;
-  /** Transactions that count here and that the store has not confirmed, in order. */
+  /** Transactions that this process has applied and the store has not confirmed, in order. */
   pending: Set<Transaction>;
   /** The stored text with the pending transactions applied. */
   localText: string | undefined;
@@ -87,7 +87,7 @@ const viewPrototype: object & ThisType<CellView> = {
   },
 };
 
-/** Gets the key of a cell whose text cannot be parsed, and whether this process has an earlier state of it. */
+/** Called with the key of a cell whose text cannot be parsed, and whether this process has an earlier state of it. */
 export type OnUnreadable = (key: string, isKnown: boolean) => void;
 
 /** Returns the prototype of the views of one store. */

@@ -74,7 +74,7 @@ export function entriesAppliedHere(transaction: Transaction): readonly PendingEn
   return [...(entriesHere.get(transaction) ?? []), ...(transaction.entries ?? [])];
 }
 
-/** Whether a cell of the transaction has unconfirmed changes; the store cannot judge it before it has them. */
+/** Whether a cell of the transaction has unconfirmed changes; the store needs them to judge it. */
 export function hasUnconfirmedChanges({ changes = [] }: Transaction, views: Views): boolean {
   return changes.some(({ cell }) => (views.all.get(cell.key)?.pending.size ?? 0) > 0);
 }

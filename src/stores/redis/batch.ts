@@ -46,7 +46,7 @@ function updateUnopposed(
     plannedEntries.set(transaction, at === 0 ? entries : [...(plannedEntries.get(transaction) ?? []), ...entries]);
     return next === 'refuse' ? 'keep' : next;
   } catch {
-    return 'keep'; // The update would throw for its own caller, too.
+    return 'keep'; // An update that throws leaves its cell unchanged; the rest of the batch continues.
   }
 }
 

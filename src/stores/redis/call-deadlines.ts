@@ -1,4 +1,4 @@
-/** Deadlines of pending calls, which keep the process alive while there is one. */
+/** The deadlines of pending calls; the process stays alive while a call is pending. */
 
 import { machineClock, startTimer } from '../../platform/machine-clock.ts';
 import { createTimerQueue, type TimedLink } from '../../platform/timer-queue.ts';

@@ -21,7 +21,7 @@ export async function loadOfficialClient(url: unknown): Promise<() => RedisClien
       url,
       RESP: 3, // One connection can subscribe and send commands.
       disableOfflineQueue: true,
-      commandOptions: { timeout: 0 }, // None, because the store has its own deadlines.
+      commandOptions: { timeout: 0 }, // 0 = no timeout, because the store has its own deadlines.
       socket: { connectTimeout: 1_000, reconnectStrategy: false },
     });
 }

@@ -273,7 +273,7 @@ function destroy(client: RedisClient): void {
   }
 }
 
-/** Whether a retry cannot help: wrong credentials, missing permissions, or an error of ours. */
+/** Whether a retry cannot help: wrong credentials, missing permissions, or an error of this library. */
 function isHopeless(error: unknown): boolean {
   if (error instanceof ConnectionLost && error.cause !== undefined) return isHopeless(error.cause);
   return error instanceof SwitchgearError || /WRONGPASS|NOAUTH|NOPERM|invalid username/i.test(String(error));

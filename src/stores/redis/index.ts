@@ -39,7 +39,7 @@ export interface RedisOptions {
    */
   readonly deadlineMs?: number;
   /**
-   * The most cells, counters and windows of a prefix; a new cell beyond that counts in its process alone.
+   * The most cells, counters and windows of a prefix; a new cell beyond this limit is known to its own process only.
    *
    * @default 1_000_000
    */
@@ -67,7 +67,7 @@ export interface RedisOptions {
 export type RedisStore = Store & { readonly shared: SharedStore };
 
 /**
- * Opens the store. If Redis does not answer, the store starts degraded; if Redis refuses the user, this throws.
+ * Opens the store. If Redis does not answer, the store starts degraded; if Redis rejects the user, `redisStore` throws.
  * @example
  * import { createSwitchgear } from 'switchgear';
  * import { redisStore } from 'switchgear/stores/redis';

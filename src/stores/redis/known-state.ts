@@ -1,4 +1,4 @@
-/** What a process knows of the store, to show it in views and to restore it in a store that lost data. */
+/** The last known state of the store in one process, for its views and to restore a store that lost data. */
 
 import { knownCellsMax } from '../../core/limits.ts';
 import type { WindowCount } from '../../ports/store.ts';

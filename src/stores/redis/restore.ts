@@ -1,4 +1,4 @@
-/** Reads changed cells from the store, and restores what this process knows in a store that lost data. */
+/** Reads changed cells from the store, and writes the known state of this process into a store that lost data. */
 
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
@@ -12,7 +12,7 @@ import type { CellWrite } from './script-arguments.ts';
 import { pollScript, readScript } from './scripts.ts';
 import type { RedisWriter } from './writer.ts';
 
-/** What reads of the store need. */
+/** The parts that reads of the store use. */
 export interface StoreReader {
   readonly run: RunScript;
   readonly names: RedisKeys;
@@ -87,7 +87,7 @@ export interface RestoreOptions extends Omit<StoreReader, 'since'> {
   readonly writer: RedisWriter;
 }
 
-/** Writes what this process knows into a store that lost data: newer cells, marks and higher counters. */
+/** Writes the known state of this process into a store that lost data: newer cells, marks and higher counters. */
 export async function restoreStore(options: RestoreOptions): Promise<void> {
   const { memory, views, writer } = options;
   const knownCells = [...memory.cells].filter(([, { text }]) => text !== undefined);

@@ -41,7 +41,7 @@ export interface Request {
   readonly turn: boolean;
 }
 
-/** The most transactions in flight, and the numbers that the list of a connection remembers. */
+/** The most transactions in flight, and the most transaction numbers in the list of a connection. */
 export const outMax = 256;
 /** The list of numbers is trimmed with every 256th transaction. */
 export const trimEvery = 256;

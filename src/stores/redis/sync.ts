@@ -47,7 +47,7 @@ export class RedisSync {
     return reply.slice(8);
   }
 
-  /** Prepares a new connection: finds out what the store executed, reads changed cells, and restores lost ones. */
+  /** Prepares a new connection: asks which transactions were executed, reads changed cells, and restores lost ones. */
   async handshake(run: RunScript): Promise<void> {
     const { names, memory, views, process } = this.#options;
     const writer = this.#options.writer();
@@ -86,13 +86,13 @@ export class RedisSync {
       await this.#options.writer().deliver();
       await this.#options.writer().retryOverflow();
     } catch {
-      // The connection is down and reports that itself.
+      // The connection is down and reports its own failure.
     } finally {
       this.#isPolling = false;
     }
   }
 
-  /** Returns what reads of changed cells need. */
+  /** Returns the parts that reads of changed cells use. */
   makeReader(run: RunScript): StoreReader {
     const { names, memory } = this.#options;
     return { run, names, memory, since: this.#since, readHead: (reply, askedMs) => this.readHead(reply, askedMs) };

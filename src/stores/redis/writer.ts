@@ -345,7 +345,7 @@ class TransactionWriter implements RedisWriter {
     return result;
   }
 
-  /** Queues what may wait for the store, and returns the rest as unavailable. */
+  /** Queues the transactions if all of them have `queueIfUnavailable`; otherwise returns 'unavailable'. */
   #queueOrGiveUp(transactions: readonly Transaction[], counted: boolean, reason: string): TransactionResult {
     if (transactions.some(({ queueIfUnavailable }) => queueIfUnavailable !== true))
       return { status: 'unavailable', reason };

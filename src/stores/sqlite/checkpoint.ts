@@ -19,7 +19,7 @@ const tooLongBytes = 268_435_456;
 
 /**
  * The program of the worker in plain JavaScript, because it has to run from the source, the package and a bundle. A
- * passive checkpoint copies most of the log while others write; the rest needs the lock, which it tries 200 times.
+ * passive checkpoint copies most of the log while others write; the rest needs the lock, with up to 200 attempts.
  */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -51,7 +51,7 @@ export function createCheckpoints(path: string): Checkpoints {
       const bytes = logBytes();
       if (busy || bytes < worthItBytes) return bytes > tooLongBytes;
       if (worker === undefined) {
-        const threads = process.getBuiltinModule('node:worker_threads'); // Most processes never need it.
+        const threads = process.getBuiltinModule('node:worker_threads'); // Most processes need no worker.
         // Where Node calls SQLite experimental, the thread that opened the file has printed the warning already.
         const execArgv = ['--disable-warning=ExperimentalWarning'];
         worker = new threads.Worker(program, { eval: true, execArgv, workerData: path });

@@ -21,7 +21,7 @@ export interface SqliteConnection {
   attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined;
   /** Handles an error of the file; returns true if the file was replaced by a new one. */
   handleError(error: unknown): boolean;
-  /** Reopens the path if it now names another file; returns whether it did. */
+  /** Reopens the path if it now names another file; returns whether it was reopened. */
   reopenIfReplaced(): boolean;
   /** Returns a value that is created once per file; a replacement file gets the same value. */
   once(key: string, make: () => string): string;

@@ -96,7 +96,7 @@ function writeSignature(db: DatabaseSync): void {
   write.run(formatKey, String(migrations.length), checksumOf(formatKey, migrations.length));
 }
 
-/** Creates folders one by one, because recursive `mkdir` never ends on file systems that create none. */
+/** Creates folders one by one, because a recursive `mkdir` never returns on file systems that cannot create any. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
@@ -179,13 +179,13 @@ function verifyRows(db: DatabaseSync): void {
   }
 }
 
-/** Whether an error while opening speaks against the file itself and not against its disk or its rights. */
+/** Whether an error while opening means that the file is damaged, not that its disk or its permissions are at fault. */
 function isDamage(error: unknown, path: string): boolean {
   if (error instanceof SwitchgearError) return false;
   if (classifySqliteError(error) === 'damaged') return true;
   const primary = sqliteCodeOf(error) & 0xff;
-  if (primary === readOnlyCode) return isWritable(path); // A header that says so, on a disk that does not.
-  return primary === 1 || primary === 25 || error instanceof TypeError; // A table that is gone, an impossible value.
+  if (primary === readOnlyCode) return isWritable(path); // The header says read-only, the permissions do not.
+  return primary === 1 || primary === 25 || error instanceof TypeError; // A missing table, an invalid value.
 }
 
 function isWritable(path: string): boolean {
@@ -201,7 +201,7 @@ export function inodeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
-/** Renames a damaged file with what belongs to it; undefined where another process was faster. */
+/** Renames a damaged file and its log files; returns undefined if another process has already replaced the file. */
 export function setAside(path: string, inode: number): string | undefined {
   const lock = `${path}.setting-aside`;
   const sinceMs = machineClock.nowMs();

@@ -35,7 +35,7 @@ export interface SqliteOptions {
    */
   readonly retain?: { readonly days?: number; readonly megabytes?: number };
   /**
-   * The most cells in the file; a new cell beyond that counts in its process alone.
+   * The most cells in the file; a new cell beyond this limit is known to its own process only.
    *
    * @default 1_000_000
    */

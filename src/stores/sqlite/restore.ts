@@ -1,4 +1,4 @@
-/** Restores what this process knows into a new file: newer cells, higher counters and marks. */
+/** Writes the known state of this process into a new file: newer cells, higher counters and marks. */
 
 import type { WindowMark } from '../../ports/store.ts';
 import { parseCellText, parseState, type Views } from '../cells/cell-views.ts';

@@ -81,7 +81,7 @@ export function migrate(db: DatabaseSync, sign: () => void, list: readonly strin
   }
 }
 
-/** Describes a file of a newer version in words that follow its name. */
+/** Describes a file of a newer version; the text continues a sentence that begins with the file name. */
 export function newerThan(version: number): string {
   const supported = `this Switchgear knows versions up to ${migrations.length}`;
   return `has version ${version}, and ${supported}: install the newer Switchgear here, too, or use another file`;

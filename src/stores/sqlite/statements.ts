@@ -1,6 +1,6 @@
 /**
- * Prepares all SQL statements of a store's file. Parameters are plain `?`: before 22.20 and 24.7 Node takes `?1` for a
- * named parameter, and positional values run past the last one.
+ * Prepares all SQL statements of a store's file. Parameters are plain `?`: Node before 22.20 and 24.7 treats `?1` as
+ * a named parameter, so that positional values are out of range.
  */
 
 import type { DatabaseSync } from 'node:sqlite';

@@ -92,7 +92,7 @@ export function createTransactionRunner(
     const [data] = statements.dataVersion.get() as unknown as [number];
     if (data === seenData) return none;
     const version = Number(statements.format.get()?.user_version);
-    // A newer version migrated the file while it was open here; two versions must not write one file.
+    // A newer version of Switchgear migrated the open file; two versions must not write to one file.
     if (version > migrations.length) throw new SwitchgearError('store_newer', `it ${newerThan(version)}`);
     const changed: string[] = [];
     for (const row of statements.changedCells.all(blockOf(seenVersion), seenVersion)) {
@@ -202,7 +202,7 @@ export function createTransactionRunner(
     }
   }
 
-  /** Cards are bounded; the oldest goes first. */
+  /** Deletes the oldest card if there are more than `cardsMax`. */
   function makeRoomForCards(): void {
     const end = `${cardPrefix.slice(0, -1)}0`;
     if (Number(statements.cards.get(cardPrefix, end)?.n) <= cardsMax) return;

@@ -27,7 +27,7 @@ export interface Writer {
   /** Writes all waiting transactions, traces and drops if the lock is free. */
   flush(): void;
   sweep(retain: RetentionLimits): void;
-  /** Writes what this process knows into a new file. */
+  /** Writes the known state of this process into a new file. */
   restore(): void;
   settled(): Promise<void>;
   close(): void;
@@ -51,7 +51,7 @@ interface QueuedTransaction {
 
 const commitsPerLook = 64;
 
-/** Queues a transaction without a caller that waits for its result. */
+/** Returns a queued transaction for whose result no caller waits. */
 function withoutCaller(transaction: Transaction): QueuedTransaction {
   return { transaction, sinceMs: machineClock.nowMs(), done: undefined };
 }

@@ -41,7 +41,7 @@ export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: 
   return deny('circuit_open', failureCounters(state, settings), untilMs);
 }
 
-/** Until when calls are refused: null = a call may pass, undefined = not by time. */
+/** Until when calls are refused: null = a call may pass, undefined = until a manual reset. */
 function refusedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
   switch (state.phase) {
     case 'closed':
@@ -162,14 +162,14 @@ export function recordSettlement(
   else if (isProbe && ++state.probeSuccesses >= settings.successThreshold) closeBreaker(state);
 }
 
-/** Counts a success while closed and without time windows: the commonest ending, in one step. */
+/** Counts a success while closed and without time windows: the most common outcome, in one step. */
 export function countSuccess(state: BreakerState, settings: BreakerSettings): void {
   endWork(state);
   succeed(state, settings);
   state.ringAt++;
 }
 
-/** Counts a failure while closed, if only a row of failures trips. Returns false if this failure may trip. */
+/** Counts a failure while closed, if only failures in a row trip. Returns false if this failure may trip. */
 export function countFailure(state: BreakerState, settings: BreakerSettings, failure: Failure): boolean {
   if (state.run + 1 >= settings.failureThreshold || failure.retryAtMs !== undefined) return false;
   endWork(state);

@@ -1,4 +1,4 @@
-/** The breaker, declared. The engine binds it: a breaker has a key of its own and may be shared by a fleet. */
+/** Declares the breaker. The engine binds it: a breaker has its own key and may be shared between processes. */
 
 import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import { nextTry, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';

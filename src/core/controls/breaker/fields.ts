@@ -4,7 +4,7 @@ import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from '..
 import { halfOpenPermitsMax, leaseMs, windowCallsMax } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
 
-/** The meaning is added by the declaration, which the breaker alone does not ship. */
+/** A placeholder: declaration.ts adds the meaning, so that a breaker without a gear does not load the texts. */
 const declared = '';
 
 /** The fields of `circuit_breaker`, of a tool, and of an agent's breaker. */

@@ -50,7 +50,7 @@ function enterPhase(state: BreakerState, phase: BreakerState['phase']): void {
   clearWindows(state);
 }
 
-/** How long the current open period has refused calls so far; past its retry time it refuses none. */
+/** How long the current open period has refused calls so far; the time after the retry time does not count. */
 export function openForMs(state: BreakerState, atMs: number): number {
   if (state.phase !== 'open') return 0;
   const end = state.openUntilMs < 0 ? atMs : Math.min(atMs, state.openUntilMs);

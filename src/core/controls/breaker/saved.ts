@@ -5,7 +5,7 @@ import type { BreakerSettings } from '../../settings.ts';
 import { type BreakerState, initialBreaker } from './state.ts';
 import { loadWindows, type SavedWindows, saveWindows } from './window.ts';
 
-/** Plain JSON. Running calls are not included: their outcomes are late wherever it is imported. */
+/** A saved breaker as plain JSON, without running calls: their outcomes are late after an import. */
 export interface SavedBreaker extends SavedWindows {
   readonly format: 1;
   readonly phase: 'closed' | 'open' | 'half-open';
@@ -16,7 +16,7 @@ export interface SavedBreaker extends SavedWindows {
   readonly trips: number;
   readonly cause: string;
   readonly held: boolean;
-  /** Milliseconds until a probe may pass; -1 = not by time. */
+  /** Milliseconds until a probe may pass; -1 = only after a manual reset. */
   readonly openForMs: number;
   readonly openSinceMs: number;
   readonly openMs: number;

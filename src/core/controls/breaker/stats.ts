@@ -10,7 +10,7 @@ export interface BreakerStats {
   readonly halfOpenSuccesses: number;
   readonly totalFailures: number;
   readonly totalSuccesses: number;
-  /** Calls that ended as neither: cancelled, ignored, denied elsewhere, given back. */
+  /** Calls that ended as neither success nor failure: cancelled, ignored, denied elsewhere, given back. */
   readonly totalNeutrals: number;
   /** Calls that the breaker let through or rejected. */
   readonly totalRequests: number;

@@ -79,7 +79,7 @@ function slotIndex(index: number, size: number): number {
   return ((index % size) + size) % size;
 }
 
-/** Calls back for every slot that has expired since: the newest buckets reuse the oldest slots. */
+/** Visits every slot that expired between `at` and `now`: the newest buckets reuse the oldest slots. */
 function forEachElapsed(
   parts: readonly number[],
   width: number,
@@ -130,7 +130,7 @@ export function bucketSums(state: BreakerState, settings: BreakerSettings, atMs:
   return sums;
 }
 
-/** The windows without points in time. */
+/** The windows of a saved breaker, with ages instead of points in time. */
 export interface SavedWindows {
   /** The window of calls, oldest first: 1 failed, 2 slow, 3 both. */
   readonly calls: string;

@@ -1,4 +1,4 @@
-/** The budget, declared. */
+/** Declares the budget control. */
 
 import type { Control } from '../../control.ts';
 import type { PanelDeclaration } from '../../declare/control-declaration.ts';

@@ -1,4 +1,4 @@
-/** The joint budget: limits what a session, an agent, a project or a store may use, for good or in a rolling window. */
+/** The joint budget: limits what a session, an agent, a project or a store may use, in total or in a rolling window. */
 
 import type { Action, Cost } from '../../action.ts';
 import type { Control } from '../../control.ts';
@@ -126,7 +126,7 @@ export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt'
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
 }
 
-/** Returns the notice for a used share, once per window and limit, and marks it as given. */
+/** Returns the notice for a used share, once per window and limit, and records that it was given. */
 export function takeNotice(
   window: BudgetWindow,
   budget: JointBudget,

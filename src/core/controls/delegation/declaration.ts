@@ -1,4 +1,4 @@
-/** The delegation control, declared. The engine binds it: its count may be shared by a fleet. */
+/** Declares the delegation control. The engine binds it: its count may be shared between processes. */
 
 import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../../declare/refusal-texts.ts';

@@ -156,7 +156,7 @@ export function failuresOf(counts: FailureCounts, worker: string): number {
   return typeof count === 'number' && count > 0 ? Math.min(Math.floor(count), Number.MAX_SAFE_INTEGER) : 0;
 }
 
-/** Reads an own property of a record: names are foreign, and every object inherits some. */
+/** Reads an own property of a record: a foreign name could match an inherited property. */
 function readOwn<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -1,4 +1,4 @@
-/** The loop control, declared. */
+/** Declares the loop control. */
 
 import type { Control } from '../../control.ts';
 import type { PanelDeclaration } from '../../declare/control-declaration.ts';
@@ -10,7 +10,7 @@ import { loop } from './loop.ts';
 import { describeRepeat, moveOnAdvice } from './messages.ts';
 import type { LoopState } from './state.ts';
 
-/** The habits of tools that are meant to be repeated. */
+/** The ways in which tools are meant to be repeated; `off` excludes a tool from the loop control. */
 const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 
 const loopFields = {

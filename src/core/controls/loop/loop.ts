@@ -51,7 +51,7 @@ function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, actio
   const call = callKey(action);
   const habit = findHabit(action.name);
   if (memory === null || call === 0 || habit === 'off') return allow;
-  // Most calls are far from a refusal and must not pay for a search of the history.
+  // Most calls are far from a refusal, so they skip the search of the history.
   if (sumPoints(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
   const repeat = findRepeat(memory, call, settings);
   if (repeat === undefined) return allow;
@@ -65,7 +65,7 @@ function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, actio
   return spaced || habit === 'wait' || sumPoints(memory) < settings.refusePoints ? allow : refusal();
 }
 
-/** Writes what an event says about repetition into the state. */
+/** Records in the state whether an event is a repetition. */
 function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent): void {
   switch (event.type) {
     case 'action-decided':
@@ -167,7 +167,7 @@ function checkRepetition(settings: LoopSettings, state: LoopState): Verdict {
   return makeStop('halt', 'tool_loop', makeCounters(settings, memory));
 }
 
-/** Returned once; due again only after the agent moved on in between. */
+/** Returns the hint if the points reach `notePoints` and the last turn is a repetition. */
 function findHint(settings: LoopSettings, memory: LoopMemory | null): LoopHint | undefined {
   if (memory === null || sumPoints(memory) < settings.notePoints || !mayActOnLastTurn(memory, settings))
     return undefined;

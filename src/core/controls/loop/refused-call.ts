@@ -10,11 +10,11 @@ export interface RefusedCall {
   times: number;
   /** Before this time a new proposal is pointless; -1 = no time was given. */
   retryAtMs: number;
-  /** The model turn of the last proposal, if the host distinguishes turns: parallel twins are one proposal. */
+  /** The model turn of the last proposal, if the host distinguishes turns: equal parallel calls are one proposal. */
   turn: string | null;
 }
 
-/** How often an action was refused before and is still too early, or 0. */
+/** Returns how often an action was refused before; 0 if its retry time has come or the turn is the same. */
 export function countRefusals(refused: readonly RefusedCall[], action: Action, atMs: number): number {
   const call = refused.find((candidate) => candidate.fingerprint === action.fingerprint);
   if (call === undefined || isRetryDue(call, atMs)) return 0;

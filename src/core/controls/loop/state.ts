@@ -51,7 +51,7 @@ export interface Turn extends Repeated {
   readonly failed: boolean;
 }
 
-/** Created at the first call or text that could be repeated. */
+/** The past calls and turns of a task; created at the first call or text that could be repeated. */
 export interface LoopMemory {
   seen: PastCall[];
   turns: Turn[];

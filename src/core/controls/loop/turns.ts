@@ -6,7 +6,7 @@ import { nothingNew, somethingNew } from './output-streak.ts';
 import { type Habit, type SettledCall, scoreCall } from './score.ts';
 import { ensureMemory, type LoopMemory, type LoopState, type PastCall, type Repeated, type Turn } from './state.ts';
 
-/** Records a proposed call. After a result the call starts a new turn; before one it is a parallel twin. */
+/** Records a proposed call. After a result the call starts a new turn; otherwise it runs in parallel. */
 export function openTurn(memory: LoopMemory): void {
   memory.waiting = false; // The text was followed by a call.
   if (memory.answered) {
@@ -108,9 +108,8 @@ export function sumPoints({ turns }: LoopMemory): number {
 }
 
 /**
- * Whether the last turn may cause a refusal. A failure counts only after the tool's granted failures (R29): until then
- * the
- * breaker's count decides. A refusal halts by its repetition, not by its points.
+ * Whether the last turn may cause a refusal. A failure counts only after the failures that the tool may have (R29):
+ * until then the count of the breaker decides. A refused call halts the task by its repetition, not by its points.
  */
 export function mayActOnLastTurn({ turns, seen: pastCalls }: LoopMemory, settings: LoopSettings): boolean {
   const last = turns.at(-1);
@@ -127,8 +126,7 @@ interface RepeatedCall extends Repeated {
 
 /**
  * Finds a call that returned the same result more than once, or failed in the same way too often. A later call of
- * another
- * tool may have fixed the failure: counting starts over there.
+ * another tool may have fixed the failure, so that call restarts the count.
  */
 export function findRepeat(
   { seen: pastCalls }: LoopMemory,

@@ -1,4 +1,4 @@
-/** A bounded record in plain JSON that knows its size: a full record evicts the oldest tenth at once. */
+/** A bounded record in plain JSON, with its size: a full record evicts the oldest tenth at once. */
 
 import { ruleCellsMax } from '../../limits.ts';
 

@@ -115,7 +115,7 @@ function parseOutput(text: string): ParsedCondition {
   return { condition: { kind: 'output', key, contains } };
 }
 
-/** Whether a text is a key. A key that begins like a whole line would not survive printing. */
+/** Whether a text is a key. A key with the prefix `B:` of a rule line could not be printed and parsed again. */
 function isKey(text: string): boolean {
   return /^(?!B:)[^|<>="\p{Cc}]+$/u.test(text);
 }

@@ -100,7 +100,7 @@ export function rulesControl(rules: readonly Rule[], settings: RuleSettings): Ru
   };
 }
 
-/** Finds the rules that hold an action back: its own hits, due output rules, and frequency rules over their count. */
+/** Finds the rules that fire on an action: its own hits, due output rules, and frequency rules over their count. */
 function findFired(table: RuleTable, state: RulesState, action: Action, atMs: number): Fired[] {
   const { byId, frequent, settings } = table;
   const spacingMs = settings.minIntervalSecs * 1_000;
@@ -174,7 +174,7 @@ function recordDueHits(state: RulesState, { resultHits, permit, atMs }: ActionSe
 /** Drops due output rules that have acted, and records the time of an allowed action for throttles and frequencies. */
 function recordDecision({ byId, frequent }: RuleTable, state: RulesState, event: ActionDecided): void {
   const { action, atMs, verdict } = event;
-  // A consequence ends once an action passed or was halted by it; the task keeps the halt itself.
+  // A due rule is dropped once an action passed or the rules halted it; the task itself stores the halt.
   const isOver = verdict.kind === 'allow' || (verdict.kind === 'halt' && verdict.control === name);
   if (isOver && state.due.size > 0) dropItem(state.due, dueKey(action));
   if (verdict.kind !== 'allow') return;
@@ -201,7 +201,7 @@ function countKey(rule: Rule, action: Action): string | undefined {
   return isFor(rule.target, { tool: action.name, agent: action.agent }) ? rule.id : undefined;
 }
 
-/** The key of due consequences: the task, or the agent outside any task. */
+/** The key of due output rules: the task, or the agent outside any task. */
 function dueKey({ task, session, agent }: Action): string {
   return task === undefined ? `agent:${agent}@${session}` : `task:${task}`;
 }

@@ -1,4 +1,4 @@
-/** The written rules, declared. The engine binds them: a gear without a policy does not load them. */
+/** Declares the rules control. The engine binds it: a gear without a policy does not load the rules. */
 
 import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import {

@@ -170,7 +170,7 @@ function checkCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleS
   if (!isFor(target, { tool, agent })) return undefined;
   if (condition.kind === 'ability') return checkAbility(condition.pattern, tool);
   if (condition.kind !== 'threshold') return undefined;
-  // A rule for all tools meets calls without its key; a rule for this tool knows the arguments of the tool.
+  // A rule for all tools also checks calls without its key; the author of a rule for this tool knows its arguments.
   const strict = namesTool(target, tool);
   const checks = readKeyInArgs(args, condition.key).map((lookup) =>
     checkThreshold(condition, lookup, strict && settings.onMissing === 'fire', strict),

@@ -9,7 +9,7 @@ export interface Nyaya {
   readonly lines: { readonly domain?: string; readonly goals?: string; readonly other: readonly string[] };
   /** The model's rules, for the given target. */
   readonly rules: readonly Rule[];
-  /** Unreadable lines. A lost rule would be a hole, so the runner of the plan must refuse a plan with errors. */
+  /** Unreadable lines. Each may be a lost rule, so the program that runs the plan must refuse a plan with errors. */
   readonly errors: readonly string[];
 }
 
