@@ -15,7 +15,7 @@ const halt = (code: Code, actual: number, limit: number): Verdict => ({
 
 const started = (atMs = 0) => bindControl(deadline(limits), atMs);
 
-test('a deadline is looked at along the chain of tasks and begins with its task', () => {
+test('the deadline control applies to the chain of tasks and starts counting when its task starts', () => {
   const { name, scope, initial } = deadline(limits);
   assert.deepEqual([name, scope], ['deadline', 'chain']);
   assert.deepEqual(initial(5), {
@@ -29,7 +29,7 @@ test('a deadline is looked at along the chain of tasks and begins with its task'
   });
 });
 
-test('a task may take its whole time; a millisecond more halts, and a proposal notices it as well', () => {
+test('a task halts one millisecond after its maximum duration, on a check and on a proposal', () => {
   const task = started(1_000);
   task.tell({ type: 'sign-observed', atMs: 101_000 });
   assert.equal(task.check(101_000), allow);
@@ -39,14 +39,14 @@ test('a task may take its whole time; a millisecond more halts, and a proposal n
   assert.deepEqual(task.judge({}, 102_999), halt('duration_limit', 101, 100));
 });
 
-test('silence of exactly the limit is borne; a millisecond more halts, but a proposal is itself a sign', () => {
+test('a task halts one millisecond after its maximum idle time, but a proposal ends the idle time', () => {
   const task = started(1_000);
   assert.equal(task.check(11_000), allow);
   assert.deepEqual(task.check(11_001), halt('idle_timeout', 10, 10));
   assert.equal(task.judge({}, 50_000), allow);
 });
 
-test('every event is a sign of life, and an old one takes nothing back', () => {
+test('every event resets the idle time, and an event with an older time does not set the idle time back', () => {
   const task = started();
   const permit = makePermit(makeAction());
   const rows: readonly [Parameters<typeof task.tell>[0], number][] = [
@@ -63,7 +63,7 @@ test('every event is a sign of life, and an old one takes nothing back', () => {
   assert.equal(task.cell.state.out, 0);
 });
 
-test('a call that is out excuses silence for as long as it may take, the longest of several', () => {
+test('the idle time starts after the longest patience of the running calls', () => {
   const task = started();
   task.decided(allow, { patienceMs: 60_000 });
   task.decided(allow, { patienceMs: 20_000 }, 1_000);
@@ -81,7 +81,7 @@ test('a call that is out excuses silence for as long as it may take, the longest
   assert.equal(task.cell.state.out, 0);
 });
 
-test('a call that may take less than has passed already takes nothing off the last sign', () => {
+test('a running call whose patience is over does not move the last sign of life back', () => {
   const task = started();
   task.decided(allow, { patienceMs: 1_000 });
   task.tell({ type: 'sign-observed', atMs: 5_000 });
@@ -90,7 +90,7 @@ test('a call that may take less than has passed already takes nothing off the la
   assert.equal(task.cell.state.outUntilMs, 8_500);
 });
 
-test('both clocks stand still until the last reason to wait is gone', () => {
+test('duration and idle time stop while a task is stopped, until every stop is resumed', () => {
   const task = started();
   const stop = (atMs: number) => task.tell({ type: 'task-stopped', atMs });
   const resume = (atMs: number) => task.tell({ type: 'task-resumed', atMs });
@@ -113,12 +113,12 @@ test('both clocks stand still until the last reason to wait is gone', () => {
   assert.equal(task.cell.state.stoppedMs, 16_000);
 });
 
-test('a clock that went back counts as no time at all', () => {
+test('a clock that goes back gives a duration and an idle time of zero', () => {
   const task = started(5_000);
   assert.deepEqual([durationOf(task.cell.state, 4_000), idleOf(task.cell.state, 4_000)], [0, 0]);
 });
 
-test('gauges tell both clocks in seconds', () => {
+test('gauges report duration and idle time in seconds', () => {
   const task = started();
   task.tell({ type: 'sign-observed', atMs: 2_000 });
   assert.deepEqual(task.gauges(3_500), [

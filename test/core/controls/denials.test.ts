@@ -8,7 +8,7 @@ import { bindControl, makeLimits, makeStop } from '../../harness/control-story.t
 const control = denials(makeLimits({ maxDenials: 2 }));
 const deny = makeStop('deny');
 
-test('denials belong to one task and are never foreseen', () => {
+test('the denials control has one state per task and never refuses a proposal', () => {
   assert.deepEqual([control.name, control.scope], ['denials', 'task']);
   assert.deepEqual(control.initial(3), { inARow: 0, turn: null, turnPassed: false });
   const task = bindControl(control);
@@ -16,7 +16,7 @@ test('denials belong to one task and are never foreseen', () => {
   assert.equal(task.judge(), allow);
 });
 
-test('refusals in a row are counted; only a call that ran and succeeded clears them', () => {
+test('refusals in a row are counted, and only a tool call that succeeds clears the count', () => {
   const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   const rows: readonly [what: string, tell: () => void, inARow: number][] = [
     ['a refusal', () => task.decided(deny), 1],
@@ -36,7 +36,7 @@ test('refusals in a row are counted; only a call that ran and succeeded clears t
   }
 });
 
-test('if the host reports turns, a turn counts once, and not at all if one of its calls passed', () => {
+test('refusals of one reported turn count once, and not at all if a call of the turn was allowed', () => {
   const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   const rows: readonly [turnId: string, verdict: typeof deny | typeof allow, inARow: number, turnPassed: boolean][] = [
     ['a', deny, 1, false],
@@ -58,7 +58,7 @@ test('if the host reports turns, a turn counts once, and not at all if one of it
   assert.deepEqual(task.cell.state, { inARow: 0, turn: 'd', turnPassed: true });
 });
 
-test('the limit itself halts, with the count; the gauge tells the way there', () => {
+test('the task halts when the denials reach the limit, and the gauge reports the count below the limit', () => {
   const task = bindControl(control);
   task.decided(deny);
   assert.equal(task.check(), allow);
@@ -68,7 +68,7 @@ test('the limit itself halts, with the count; the gauge tells the way there', ()
   assert.deepEqual(task.check(), { kind: 'halt', code: 'denial_limit', control: 'denials', counters });
 });
 
-test('a turn that passed after all takes back its one refusal, and never more', () => {
+test('an allowed call removes the one refusal counted for its turn', () => {
   const task = bindControl(denials(makeLimits({ maxDenials: 9 })));
   task.decided(deny, { turnId: 'a' });
   task.decided(allow, { turnId: 'a' });

@@ -26,7 +26,7 @@ function taskOf(id: string, parent: PanelTask | undefined, loops = true): PanelT
   return { id, controls, cells: initialTaskCells(controls, 9), parent };
 }
 
-test('a task has a cell for each of its controls, begun at its start', () => {
+test('a task has one cell for each of its controls, initialised when the task starts', () => {
   const { cells } = taskOf('t', undefined);
   assert.deepEqual(cells.budget.state, { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
   assert.equal(cells.deadline.state.startedAtMs, 9);
@@ -36,7 +36,7 @@ test('a task has a cell for each of its controls, begun at its start', () => {
   assert.equal(taskOf('t', undefined, false).cells.loop, undefined);
 });
 
-test('a task sits with its own controls, then with the money and the clock of everyone above it', () => {
+test('a task is bound to its own controls, then to the budget and the deadline of each ancestor', () => {
   const root = taskOf('root', undefined);
   const child = taskOf('child', taskOf('middle', root), true);
   const boundControls = bindTaskControls(child);
@@ -60,7 +60,7 @@ test('a task sits with its own controls, then with the money and the clock of ev
   assert.deepEqual(names, ['budget', 'deadline', 'denials']);
 });
 
-test('a breaker and a worker have a seat of their own', () => {
+test('a breaker and a delegation control are bound to the cell of their target', () => {
   const cell = { state: initialBreaker(defaultSettings.circuitBreaker) };
   const bound = bindBreaker(defaultSettings.circuitBreaker, cell);
   assert.deepEqual([bound.control.name, bound.cell, bound.cellOwner], ['breaker', cell, 'self']);
@@ -95,7 +95,7 @@ function declare(scope: Control['scope'], isOn = true): PanelDeclaration {
   };
 }
 
-test('a declared control of a target, a session or the gear gets a cell by its scope, unless it is off', () => {
+test('a declared control of a target, a session or the gear gets a cell by its scope, unless disabled', () => {
   const keys: string[] = [];
   const cellOf = (control: Control, key: readonly string[]) => {
     keys.push(key.join('/'));
@@ -114,7 +114,7 @@ test('a declared control of a target, a session or the gear gets a cell by its s
   );
 });
 
-test('the features of arguments are those of the controls that are on', () => {
+test('features of the arguments are listed only for controls that are enabled', () => {
   const features = listFeatures(defaultSettings, [declare('task'), declare('gear', false)]);
   assert.deepEqual(
     features.map(({ name }) => name),
@@ -123,7 +123,7 @@ test('the features of arguments are those of the controls that are on', () => {
   assert.deepEqual(listFeatures(defaultSettings), []);
 });
 
-test('a stored task without the cell of a control gets one when it is bound', () => {
+test('a stored task that lacks the cell of a control gets the cell when the controls are bound', () => {
   const { loop: _, ...cells } = taskOf('t', undefined).cells;
   const task = { ...taskOf('t', undefined), cells: cells as PanelTask['cells'] };
   const bound = bindTaskControls(task).find(({ control }) => control.name === 'loop');

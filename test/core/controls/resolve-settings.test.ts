@@ -3,7 +3,7 @@ import test from 'node:test';
 import { resolveBreaker, resolveTask } from '../../../src/core/controls/resolve-settings.ts';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 
-test('the more particular setting wins: general, agent, pattern, longer pattern, name, code', () => {
+test('the more specific setting wins: general, agent, pattern, longer pattern, name, code', () => {
   const { settings } = checkPolicy({
     circuit_breaker: {
       failure_threshold: 10,
@@ -53,12 +53,12 @@ test('the more particular setting wins: general, agent, pattern, longer pattern,
   assert.equal(resolveBreaker(settings, { tool: 'other' }).successThreshold, 10);
 });
 
-test('of patterns that fix equally many letters the later one wins', () => {
+test('of two patterns with equally many literal characters the later one wins', () => {
   const { settings } = checkPolicy({ tools: { 'a*': { failure_threshold: 1 }, '*b': { failure_threshold: 2 } } });
   assert.equal(resolveBreaker(settings, { tool: 'ab' }).failureThreshold, 2);
 });
 
-test('tool_x is another name of the tool x, and its own name is stronger', () => {
+test('settings for tool_x also apply to the tool x, and settings for x take precedence', () => {
   const { settings } = checkPolicy({ tools: { tool_x: { failure_threshold: 3 }, x: { recovery_timeout: 9 } } });
   const { failureThreshold, recoveryTimeoutSecs } = resolveBreaker(settings, { tool: 'x' });
   assert.deepEqual([failureThreshold, recoveryTimeoutSecs], [3, 9]);
@@ -66,7 +66,7 @@ test('tool_x is another name of the tool x, and its own name is stronger', () =>
   assert.equal(resolveBreaker(settings, { tool: 'y' }).failureThreshold, 5);
 });
 
-test('same_error_tools count only the same error in a row, unless their own settings differ', () => {
+test('same_error_tools count only the same error in a row, unless the settings of the tool say otherwise', () => {
   const sameError = (tool: string, policy: object = {}) =>
     resolveBreaker(checkPolicy(policy).settings, { tool }).sameErrorOnly;
   for (const tool of ['Bash', 'shell', 'execute_sql', 'run_tests', 'mcp__playwright__browser_click'])
@@ -77,7 +77,7 @@ test('same_error_tools count only the same error in a row, unless their own sett
   assert.equal(sameError('lint', { same_error_tools: ['lint'] }), true);
 });
 
-test('"none" for a tool takes the general limit away, and undefined in code changes nothing that must be', () => {
+test('"none" removes the general limit for a tool, and undefined in code leaves a required setting unchanged', () => {
   const { settings } = checkPolicy({ tools: { slow: { timeout: 'none' } } });
   assert.equal(resolveBreaker(settings, { tool: 'slow' }).timeoutSecs, undefined);
   assert.equal(resolveBreaker(settings, { tool: 'other' }).timeoutSecs, 30);
@@ -85,12 +85,12 @@ test('"none" for a tool takes the general limit away, and undefined in code chan
   assert.equal(resolveBreaker(settings, { tool: 'x', overrides: careless }).failureThreshold, 5);
 });
 
-test('a recovery timeout beyond the longest wait raises the longest wait', () => {
+test('a recovery timeout above the default maximum wait raises the maximum wait', () => {
   const { settings } = checkPolicy({ circuit_breaker: { recovery_timeout: 7200 } });
   assert.equal(resolveBreaker(settings, { tool: 'x' }).recoveryMaxSecs, 7200);
 });
 
-test('tools and agents named like parts of every object find nothing', () => {
+test('tools and agents named like properties of Object.prototype get the general settings', () => {
   const { settings } = checkPolicy({});
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     assert.deepEqual(resolveBreaker(settings, { tool: name, agent: name }), settings.circuitBreaker);
@@ -98,7 +98,7 @@ test('tools and agents named like parts of every object find nothing', () => {
   }
 });
 
-test("a task has the policy's limits, then its agent's, then its own", () => {
+test('the limits of a task override those of its agent, which override those of the policy', () => {
   const { settings } = checkPolicy({
     task: { max_tool_calls: 10, max_idle_secs: 10 },
     agents: { R: { task: { max_idle_secs: 20, max_tokens: 20 } } },
@@ -108,7 +108,7 @@ test("a task has the policy's limits, then its agent's, then its own", () => {
   assert.equal(resolveTask(settings).maxIdleSecs, 10);
 });
 
-test('resolving changes nothing in the policy', () => {
+test('resolving settings does not change the policy', () => {
   const policy = checkPolicy({ tools: { x: { failure_threshold: 1 } } });
   resolveBreaker(policy.settings, { tool: 'x', overrides: { successThreshold: 9 } });
   assert.equal(policy.settings.circuitBreaker.successThreshold, 2);

@@ -11,11 +11,11 @@ const paused = (actual: number) => ({
   counters: { actual, limit: 3, window_secs: 10 },
 });
 
-test('a storm begins with nothing counted', () => {
+test('the initial storm state has counted no events', () => {
   assert.deepEqual(initialStorm(7), { tripped: false, windowAtMs: 7, events: 0, before: 0, dropped: 0 });
 });
 
-test('one event more than the limit pauses the watcher, and it stays paused however long nothing comes', () => {
+test('one event above the limit pauses the watcher, and a quiet hour does not resume the watcher', () => {
   const state = initialStorm(0);
   for (const atMs of [0, 1, 2]) assert.equal(countEvent(state, settings, atMs), allow);
   assert.deepEqual(countEvent(state, settings, 3), paused(4));
@@ -24,7 +24,7 @@ test('one event more than the limit pauses the watcher, and it stays paused howe
   assert.deepEqual([state.events, state.dropped], [4, 1]);
 });
 
-test('a burst across the border of two halves counts; what is two halves old does not', () => {
+test('events of the current and the previous half window count; older events do not', () => {
   const rows: readonly [atMs: number, events: number, before: number, windowAtMs: number][] = [
     [101, 1, 0, 100],
     [5_099, 2, 0, 100],

@@ -10,7 +10,7 @@ const read = (result: unknown, reading: Partial<WorkerFailureOptions> = {}) =>
   readWorkerFailure(result, { phrases: true, ...reading });
 const failed = (result: unknown, reading?: Partial<WorkerFailureOptions>) => read(result, reading).failed;
 
-test('each of the seven phrases is a failure, in any case and across a line break', () => {
+test('each of the seven phrases is a failure, in upper or lower case and across a line break', () => {
   for (const text of [
     'I cannot list kitchens',
     "I can't list kitchens",
@@ -46,7 +46,7 @@ test('a phrase inside a longer word does not count', () => {
   }
 });
 
-test('a valid or partly valid answer is no failure', () => {
+test('a valid or partly valid answer is not a failure', () => {
   for (const result of [
     'Three kitchens: A, B, C',
     '',
@@ -62,12 +62,12 @@ test('a valid or partly valid answer is no failure', () => {
   }
 });
 
-test('phrases are read only where they are wanted', () => {
+test('with phrases set to false a phrase is not a failure, and a structured error still is', () => {
   assert.ok(!failed('I cannot list kitchens', { phrases: false }));
   assert.ok(failed({ error: 'down' }, { phrases: false }));
 });
 
-test('the reason quotes the beginning of what the worker said', () => {
+test('the reason quotes the beginning of the text of the worker', () => {
   assert.equal(
     read('I do not have ability to list kitchens').reason,
     'Worker reported limitation: I do not have ability to list kitchens',
@@ -75,7 +75,7 @@ test('the reason quotes the beginning of what the worker said', () => {
   assert.equal(read(`I cannot ${'x'.repeat(100_000)}`).reason.length, reasonLengthMax);
 });
 
-test('a failure by structure needs no phrase', () => {
+test('a result whose structure reports an error is a failure without any phrase', () => {
   const rows: [unknown, RegExp][] = [
     [new Error('boom'), /^Error: boom$/],
     [new TypeError('bad'), /^TypeError: bad$/],
@@ -99,7 +99,7 @@ test('a failure by structure needs no phrase', () => {
   }
 });
 
-test('a falsy error, a good status and an unset flag say nothing', () => {
+test('a falsy error, a good status and an unset flag are not a failure', () => {
   for (const result of [{ error: null }, { error: '' }, { status: 'done' }, { completed: true }, { isError: false }]) {
     assert.ok(!failed(result), JSON.stringify(result));
   }
@@ -113,7 +113,7 @@ test('a denial and a cancellation are not the worker\u2019s failure', () => {
   assert.ok(!failed(aborted));
 });
 
-test('words of the user, the system or a tool are never the worker\u2019s', () => {
+test('messages of the user, the system or a tool are never read as messages of the worker', () => {
   for (const role of ['user', 'human', 'system', 'developer', 'tool', 'function']) {
     const message = { role, content: "I don't have eggs, I cannot bake" };
     assert.ok(!failed({ messages: [message] }), role);
@@ -122,7 +122,7 @@ test('words of the user, the system or a tool are never the worker\u2019s', () =
   }
 });
 
-test('the last message decides, if the worker wrote it', () => {
+test('the last message decides if the worker wrote that message', () => {
   const no = 'I cannot do that';
   assert.ok(
     failed({
@@ -155,14 +155,14 @@ test('the last message decides, if the worker wrote it', () => {
   assert.ok(!failed({ messages: [] }));
 });
 
-test('a message that carries the worker\u2019s name is the worker\u2019s', () => {
+test('a message with the name of the worker is read as a message of the worker', () => {
   const message = { type: 'human', name: 'chef_team', content: 'I cannot list kitchens' };
   assert.ok(failed({ messages: [message] }, { worker: 'chef_team' }));
   assert.ok(!failed({ messages: [message] }, { worker: 'baker' }));
   assert.ok(!failed({ messages: [{ ...message, name: undefined }] }));
 });
 
-test('text is read from the usual places of a result', () => {
+test('text is read from the usual fields of a result', () => {
   for (const key of ['text', 'content', 'output', 'message']) assert.ok(failed({ [key]: 'I cannot' }), key);
   assert.ok(!failed({ notes: 'I cannot' }));
 });
@@ -174,7 +174,7 @@ test('messages of Switchgear do not count as failures', () => {
   }
 });
 
-test('the same output twice is a failure, another one is not', () => {
+test('the same output twice is a failure, a different output is not', () => {
   const menu = 'Here is the menu: soup, fish and cake';
   assert.ok(failed(menu, { previous: menu, phrases: false }));
   assert.ok(failed({ text: menu }, { previous: { text: menu } }));
@@ -187,7 +187,7 @@ test('a result the caller knows to be incomplete is a failure', () => {
   assert.deepEqual(read('Going back to you', { incomplete: true }), { failed: true, reason: 'Task incomplete' });
 });
 
-test('what cannot be read is a failure and never an exception', () => {
+test('a result that cannot be read is a failure and never throws', () => {
   const throwing = new Proxy({}, { get: () => assert.fail('hostile') });
   assert.deepEqual(read(throwing), { failed: true, reason: 'unreadable result' });
   const { proxy, revoke } = Proxy.revocable({}, {});
@@ -196,7 +196,7 @@ test('what cannot be read is a failure and never an exception', () => {
   assert.ok(failed(Object.assign(Object.create(null), { status: 'error' })));
 });
 
-test('a getter that throws hides only itself', () => {
+test('a getter that throws hides only its own field', () => {
   const result = {
     get text(): string {
       throw new Error('no text in this mode');
@@ -214,13 +214,13 @@ test('a getter that throws hides only itself', () => {
   );
 });
 
-test('a huge or endless answer is read in a bounded prefix', () => {
+test('only a bounded prefix of a huge answer is read', () => {
   assert.ok(!failed(`${'x '.repeat(5_000_000)}I cannot`));
   const blocks = Array.from({ length: 10_000 }, () => ({ type: 'text', text: 'y'.repeat(1000) }));
   assert.ok(!failed({ messages: [{ role: 'assistant', content: [...blocks, { type: 'text', text: 'I cannot' }] }] }));
 });
 
-test('failures that are all about connections point at what may be down', () => {
+test('connection failures give a hint at the service that may be down', () => {
   const rows: [string[], string | undefined][] = [
     [['Neo4j connection timeout', 'Neo4j connection timeout'], 'Database may be down.'],
     [['connect ECONNREFUSED 127.0.0.1:5432 (postgres)'], 'Database may be down.'],
@@ -240,12 +240,12 @@ test('if all failures are connection errors, the most specific one is the hint',
   assert.equal(findCauseHint(['postgres timeout', 'bad words']), undefined);
 });
 
-test('blocks that are nothing are passed over', () => {
+test('content blocks without text are skipped', () => {
   assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'I cannot' }] }), true);
   assert.equal(failed({ role: 'assistant', content: [null, 5, { text: 'fine' }] }), false);
 });
 
-test('an error of another realm is an error, and what only inherits from one is, too', () => {
+test('an error of another realm and an object that inherits from an error are failures', () => {
   const foreign = runInNewContext("new TypeError('elsewhere')");
   assert.equal(foreign instanceof Error, false);
   assert.deepEqual(read(foreign), { failed: true, reason: 'TypeError: elsewhere' });

@@ -20,7 +20,7 @@ import { judged, neutral, type Row, settingsOf, story } from './breaker-story.ts
 
 const rows = (count: number, ...row: Row): readonly Row[] => Array.from({ length: count }, () => row);
 
-test('the fifth failure in a row opens for a minute, and the sixth call is the first refused', () => {
+test('the fifth failure in a row opens the breaker for a minute, and the sixth call is refused', () => {
   const state = story({}, [
     [0, 'fail', 'closed', { run: 1, failures: 1, requests: 1, inFlight: 0 }],
     [1, 'fail', 'closed', { run: 2 }],
@@ -58,7 +58,7 @@ test('a count of failures above the limit is reported unchanged', () => {
   assert.deepEqual(verdict.counters, { held: 1, failures: 9, limit: 2, wait_secs: 60 });
 });
 
-test('a success ends a run of failures, however far apart they are', () => {
+test('a success resets the failures in a row, however far apart the failures are', () => {
   story({ failureThreshold: 3 }, [
     [0, 'fail', 'closed', { run: 1 }],
     [1, 'fail', 'closed', { run: 2 }],
@@ -69,7 +69,7 @@ test('a success ends a run of failures, however far apart they are', () => {
   ]);
 });
 
-test('a neutral ending counts neither up nor down', () => {
+test('a neutral outcome leaves the failures in a row unchanged', () => {
   story({ failureThreshold: 2 }, [
     [0, 'fail', 'closed', { run: 1 }],
     [1, 'neutral', 'closed', { run: 1, neutrals: 1, failures: 1, successes: 0, inFlight: 0, ringFilled: 1 }],
@@ -77,7 +77,7 @@ test('a neutral ending counts neither up nor down', () => {
   ]);
 });
 
-test('cumulative counting forgives nothing before the breaker closes again', () => {
+test('cumulative counting keeps every failure until the breaker closes again', () => {
   story({ trip: 'cumulative', failureThreshold: 2, successThreshold: 1 }, [
     [0, 'fail', 'closed', { run: 1 }],
     [1, 'ok', 'closed', { run: 1 }],
@@ -87,7 +87,7 @@ test('cumulative counting forgives nothing before the breaker closes again', () 
   ]);
 });
 
-test('a window of calls forgets the failures that left it', () => {
+test('a window of calls no longer counts failures that left the window', () => {
   story({ trip: 'count_window', windowCalls: 3, failureThreshold: 2 }, [
     [0, 'fail', 'closed', { ringFailures: 1, ringFilled: 1 }],
     [0, 'ok', 'closed', { ringFailures: 1, ringFilled: 2, run: 1 }],
@@ -99,7 +99,7 @@ test('a window of calls forgets the failures that left it', () => {
   ]);
 });
 
-test('a window of time forgets failures by their age, not by the calls that follow', () => {
+test('a time window drops failures by age, not by the number of later calls', () => {
   // 60 s in six parts: a failure is gone when its part has left the window.
   story({ trip: 'time_window', monitorWindowSecs: 60, failureThreshold: 3 }, [
     [0, 'fail', 'closed'],
@@ -112,7 +112,7 @@ test('a window of time forgets failures by their age, not by the calls that foll
   ]);
 });
 
-test('a window of time holds what is younger than itself', () => {
+test('a time window counts failures that are younger than the window', () => {
   story({ trip: 'time_window', monitorWindowSecs: 60, failureThreshold: 3 }, [
     [0, 'fail', 'closed'],
     [10_000, 'fail', 'closed'],
@@ -120,7 +120,7 @@ test('a window of time holds what is younger than itself', () => {
   ]);
 });
 
-test('countedFailures follows the way the settings count', () => {
+test('countedFailures counts as the trip setting says', () => {
   const settings = settingsOf({ trip: 'time_window', monitorWindowSecs: 60, windowCalls: 4, rateWindow: 'calls' });
   const state = story(settings, [
     [0, 'fail', 'closed'],
@@ -137,7 +137,7 @@ test('countedFailures follows the way the settings count', () => {
   assert.equal(count('time_window', 90_000), 0);
 });
 
-test('a rate over a window of calls trips at its share, from its minimum on', () => {
+test('a failure rate over a window of calls trips at the threshold once the minimum of calls is reached', () => {
   const rate = { failureRateThreshold: 0.5, rateWindow: 'calls', minimumCalls: 4, failureThreshold: 99 } as const;
   story(rate, [
     [0, 'fail', 'closed'],
@@ -155,7 +155,7 @@ test('a rate over a window of calls trips at its share, from its minimum on', ()
   story(rate, [...rows(3, 0, 'ok', 'closed'), ...rows(2, 0, 'fail', 'closed'), [0, 'fail', 'open']]);
 });
 
-test('a rate over time looks at the window alone', () => {
+test('a failure rate over time uses only the calls within the window', () => {
   story({ failureRateThreshold: 1, monitorWindowSecs: 6, minimumCalls: 2, failureThreshold: 99 }, [
     [0, 'ok', 'closed'],
     [1_000, 'fail', 'closed'],
@@ -164,11 +164,11 @@ test('a rate over time looks at the window alone', () => {
   ]);
 });
 
-test('without a rate setting a window full of failures trips nothing', () => {
+test('without a rate threshold a window full of failures does not trip the breaker', () => {
   story({ rateWindow: 'calls', windowCalls: 4, minimumCalls: 1 }, [...rows(4, 0, 'fail', 'closed')]);
 });
 
-test('only the same error in a row counts where failures are data', () => {
+test('with sameErrorOnly only failures with the same error in a row count', () => {
   story({ sameErrorOnly: true, failureThreshold: 3 }, [
     [0, 'fail 7', 'closed', { run: 1, runError: 7 }],
     [0, 'fail 7', 'closed', { run: 2 }],
@@ -187,7 +187,7 @@ test('only the same error in a row counts where failures are data', () => {
   ]);
 });
 
-test('what the callee asks for prolongs the wait of a trip, and never shortens it', () => {
+test('the retry time of a failure can lengthen the wait of a trip, never shorten the wait', () => {
   story({ failureThreshold: 1 }, [[1_000, 'fail until 90000', 'open', { openUntilMs: 90_000 }]]);
   story({ failureThreshold: 1 }, [[1_000, 'fail until 2000', 'open', { openUntilMs: 61_000 }]]);
   story({ failureThreshold: 1 }, [
@@ -197,13 +197,13 @@ test('what the callee asks for prolongs the wait of a trip, and never shortens i
   ]);
 });
 
-test('a time that is no number moves nothing: the wait is the ordinary one', () => {
+test('a retry time that is not a number leaves the wait unchanged', () => {
   story({ failureThreshold: 1 }, [[1_000, 'fail until NaN', 'open', { openUntilMs: 61_000 }]]);
   story({}, [[1_000, 'trip until NaN', 'open', { openUntilMs: 61_000 }]]);
   story({}, [[1_000, 'trip until Infinity', 'open', { openUntilMs: 61_000 }]]);
 });
 
-test('the first Retry-After opens at once where the settings say so', () => {
+test('with openOnRetryAfter the first failure with a retry time opens the breaker', () => {
   story({ openOnRetryAfter: true }, [
     [1_000, 'fail until 1000', 'closed', { run: 1 }],
     [1_000, 'fail', 'closed', { run: 2 }],
@@ -213,7 +213,7 @@ test('the first Retry-After opens at once where the settings say so', () => {
   story({ openOnRetryAfter: false }, [[0, 'fail until 70000', 'closed', { run: 1 }]]);
 });
 
-test('manual recovery never leaves open by time; a hand or a health check does', () => {
+test('with manual recovery a breaker leaves open only by an operator or a health check, not by time', () => {
   const manual = { recovery: 'manual', failureThreshold: 1, successThreshold: 1 } as const;
   const settings = settingsOf(manual);
   const state = story(manual, [
@@ -229,7 +229,7 @@ test('manual recovery never leaves open by time; a hand or a health check does',
   story(manual, [[9_000_000_005, 'reset', 'closed', { openUntilMs: 0, openedAtMs: 0 }]], state);
 });
 
-test('each opening in a row waits longer, up to the maximum, and closing starts afresh', () => {
+test('each opening in a row waits longer, up to the maximum, and closing resets the wait', () => {
   const grown = {
     failureThreshold: 1,
     successThreshold: 1,
@@ -247,13 +247,13 @@ test('each opening in a row waits longer, up to the maximum, and closing starts 
   ]);
 });
 
-test('a maximum below the wait itself leaves the wait as it is', () => {
+test('a maximum below the recovery timeout does not shorten the wait', () => {
   story({ failureThreshold: 1, recoveryTimeoutSecs: 100, recoveryMaxSecs: 10 }, [
     [0, 'fail', 'open', { openUntilMs: 100_000 }],
   ]);
 });
 
-test('jitter only prolongs, follows from seed and generation, and differs between them', () => {
+test('jitter only lengthens the wait and depends on the seed and the generation', () => {
   const wait = (jitterSeed: number, generation: number, recoveryJitter = 0.5) => {
     const settings = settingsOf({ recoveryJitter, jitterSeed, recoveryTimeoutSecs: 100 });
     return waitMs({ ...initialBreaker(settings), generation }, settings);
@@ -285,7 +285,7 @@ test('the reported wait equals the real wait, including jitter', () => {
   assert.equal(state.openUntilMs, verdict.retryAtMs);
 });
 
-test('at most so many calls at once: one more is refused, and the slot is free when the work ends', () => {
+test('a call above maxConcurrent is refused, and a slot is free again when the work ends', () => {
   const many = { maxConcurrent: 2, failureThreshold: 9 };
   const state = story(many, [
     [0, 'a begins', 'closed', { inFlight: 1 }],
@@ -319,7 +319,7 @@ test('failures in a row continue through every phase until a success or a reset'
   ]);
 });
 
-test('limits that were lowered meanwhile hold at once: more than enough is enough', () => {
+test('lowered limits apply at once to counts that are already above the new limits', () => {
   const run = story({ failureThreshold: 9 }, rows(4, 0, 'fail', 'closed'));
   story({ failureThreshold: 2 }, [[0, 'fail', 'open']], run);
   const busy = story({}, [
@@ -335,7 +335,7 @@ test('limits that were lowered meanwhile hold at once: more than enough is enoug
   story({ successThreshold: 1 }, [[60_000, 'ok', 'closed']], probed);
 });
 
-test('calls that end twice or were never begun leave no debt', () => {
+test('work that ends twice or never began does not make the count of running calls negative', () => {
   const state = initialBreaker(settingsOf({}));
   endWork(state);
   assert.equal(state.inFlight, 0);
@@ -345,7 +345,7 @@ test('calls that end twice or were never begun leave no debt', () => {
   assert.equal(state.inFlight, 0);
 });
 
-test('a slot taken before a trip is still taken after it, and while a probe is out', () => {
+test('a slot taken before a trip stays taken after the trip and while a probe runs', () => {
   story({ maxConcurrent: 2, failureThreshold: 1 }, [
     [0, 'a begins', 'closed', { inFlight: 1 }],
     [0, 'fail', 'open', { inFlight: 1 }],
@@ -357,7 +357,7 @@ test('a slot taken before a trip is still taken after it, and while a probe is o
   ]);
 });
 
-test('observing counts and trips as enforcing does, and refuses nothing', () => {
+test('a breaker in observe mode counts and trips like an enforcing one, and refuses nothing', () => {
   const state = story({ mode: 'observe', failureThreshold: 2 }, [
     [0, 'fail', 'closed', { run: 1 }],
     [0, 'fail', 'open', { trips: 1 }],
@@ -371,7 +371,7 @@ test('observing counts and trips as enforcing does, and refuses nothing', () => 
   assert.equal(state.refused, 0);
 });
 
-test('switched off it counts nothing and moves nowhere, and still knows what runs', () => {
+test('a breaker in off mode counts no outcomes and keeps its phase, but counts running calls', () => {
   const off = { mode: 'off', failureThreshold: 1, slowCallSecs: 1, minimumCalls: 1 } as const;
   const state = story(off, [
     [0, 'fail', 'closed', { failures: 0, run: 0, requests: 0, inFlight: 0 }],
@@ -386,7 +386,7 @@ test('switched off it counts nothing and moves nowhere, and still knows what run
   assert.deepEqual(recordAdmission(state, settingsOf(off), 'x', 5), { id: 'x', generation: 1, probe: false, atMs: 5 });
 });
 
-test('switched off while open or half-open it takes no probe, so switching it on finds nothing lost', () => {
+test('a breaker switched off while open or half-open grants no probe that could expire later', () => {
   const on = { failureThreshold: 1 };
   const off = { ...on, mode: 'off' } as const;
   const state = story(on, [[0, 'fail', 'open', { generation: 2 }]]);
@@ -397,7 +397,7 @@ test('switched off while open or half-open it takes no probe, so switching it on
   story(on, [[999_000, 'ok', 'closed', { probes: [] }]], state);
 });
 
-test('held over every phase it refuses without a time, and releasing shows what lived on below', () => {
+test('a held breaker refuses without a retry time in every phase, and a release uncovers the current phase', () => {
   const quick = { failureThreshold: 1, successThreshold: 1 };
   story(quick, [
     [0, 'hold', 'closed'],
@@ -418,7 +418,7 @@ test('held over every phase it refuses without a time, and releasing shows what 
   ]);
 });
 
-test('a call under way when it was held counts as it ends', () => {
+test('the outcome of a call that was running when the breaker was held is counted', () => {
   story({ failureThreshold: 2 }, [
     [0, 'a begins', 'closed'],
     [0, 'b begins', 'closed'],
@@ -430,14 +430,14 @@ test('a call under way when it was held counts as it ends', () => {
   ]);
 });
 
-test('a hold at time zero holds', () => {
+test('a breaker held at time zero refuses calls', () => {
   story({}, [
     [0, 'hold', 'closed', { heldAtMs: 0 }],
     [0, 'refused for good', 'closed'],
   ]);
 });
 
-test('a reset forgets every count in place; calls under way are late, a hold stays', () => {
+test('a reset clears every count; running calls settle late, and a hold remains', () => {
   const state = story({ failureThreshold: 2, rateWindow: 'calls' }, [
     [0, 'a begins', 'closed'],
     [0, 'ok', 'closed'],
@@ -457,7 +457,7 @@ test('a reset forgets every count in place; calls under way are late, a hold sta
   assert.ok(generation > first, 'a generation only grows');
 });
 
-test('a reset from half-open takes the probes back, and time open starts at zero', () => {
+test('a reset from half-open removes the probes and sets the time spent open to zero', () => {
   const state = story({ failureThreshold: 1 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open', { openMs: 60_000 }],
@@ -468,7 +468,7 @@ test('a reset from half-open takes the probes back, and time open starts at zero
   assert.equal(state.late, 0);
 });
 
-test('a late result moves nothing but the count of late results', () => {
+test('a late result changes only the count of late results', () => {
   const quick = { failureThreshold: 1, successThreshold: 1 };
   story(quick, [
     [0, 'a begins', 'closed'],
@@ -485,7 +485,7 @@ test('a late result moves nothing but the count of late results', () => {
   ]);
 });
 
-test('a result from the open phase is late, with any generation', () => {
+test('a result that arrives while the breaker is open is late, also in the current generation', () => {
   const settings = settingsOf({ failureThreshold: 1 });
   const state = story(settings, [[0, 'fail', 'open']]);
   recordSettlement(
@@ -507,7 +507,7 @@ test('a neutral result of an earlier generation is late, too', () => {
   assert.equal(state.neutrals, 0);
 });
 
-test('a trip by hand opens from any phase, for the ordinary wait or until a time', () => {
+test('a manual trip opens the breaker from any phase, for the usual wait or until a given time', () => {
   story({}, [
     [100, 'trip', 'open', { openUntilMs: 60_100, cause: 'a trip by hand', trips: 1, generation: 2 }],
     [200, 'trip until 900000', 'open', { openUntilMs: 900_000, trips: 2, generation: 3, openMs: 100 }],
@@ -517,7 +517,7 @@ test('a trip by hand opens from any phase, for the ordinary wait or until a time
   ]);
 });
 
-test('times of trips are kept for the last ones only', () => {
+test('the breaker keeps a bounded number of trip times, the most recent ones', () => {
   const settings = settingsOf({});
   const state = initialBreaker(settings);
   for (let at = 1; at <= tripTimesMax + 3; at++) openBreaker(state, settings, at, 'again');
@@ -527,7 +527,7 @@ test('times of trips are kept for the last ones only', () => {
   assert.equal(state.trips, tripTimesMax + 3);
 });
 
-test('time in open is the time that calls were blocked, not the time until the next read', () => {
+test('the time spent open ends with the open period, not with the next call', () => {
   const state = story({ failureThreshold: 1, successThreshold: 1 }, [
     [1_000, 'fail', 'open'],
     [2_000, 'look', 'open'],
@@ -559,7 +559,7 @@ test('an open period that ends at time zero ends and is measured like any other'
   story({ failureThreshold: 1 }, [[0, 'ok', 'half-open']], state);
 });
 
-test('a clock that goes back or below zero refuses a while longer at most, and breaks nothing', () => {
+test('a clock that goes back or below zero can lengthen a refusal, and later calls still settle normally', () => {
   story({ failureThreshold: 1, successThreshold: 1, trip: 'time_window', monitorWindowSecs: 6, rateWindow: 'calls' }, [
     [100_000, 'ok', 'closed'],
     [50_000, 'ok', 'closed'],
@@ -573,7 +573,7 @@ test('a clock that goes back or below zero refuses a while longer at most, and b
   ]);
 });
 
-test('the same seed and generation give the same wait in every release: journals are replayed by it', () => {
+test('a seed and a generation give the same wait in every release, so that journals can be replayed', () => {
   const settings = settingsOf({ recoveryJitter: 1, jitterSeed: 7 });
   const waits = [1, 2, 3].map((generation) =>
     Math.floor(waitMs({ ...initialBreaker(settings), generation }, settings)),
@@ -581,7 +581,7 @@ test('the same seed and generation give the same wait in every release: journals
   assert.deepEqual(waits, [78_269, 116_524, 110_098]);
 });
 
-test('a success in one step is neither failed nor slow, and ends a run only where failures must be in a row', () => {
+test('countSuccess counts a quick success, and resets the run only if failures must be in a row', () => {
   const settings = settingsOf({ trip: 'count_window', rateWindow: 'calls', windowCalls: 4 });
   const state = { ...initialBreaker(settings), run: 3, streak: 3, inFlight: 1 };
   countSuccess(state, settings);
@@ -594,7 +594,7 @@ test('a success in one step is neither failed nor slow, and ends a run only wher
   assert.equal(other.run, 0);
 });
 
-test('a failure in one step counts as any other, and is left to the whole machine where it may open', () => {
+test('countFailure counts a failure, and declines a failure that may open the breaker', () => {
   const settings = settingsOf({ rateWindow: 'calls', failureThreshold: 3, sameErrorOnly: true });
   const failed = { kind: 'failure', error: 'ToolError', errorFingerprint: 7 } as const;
   const state = { ...initialBreaker(settings), inFlight: 4 };

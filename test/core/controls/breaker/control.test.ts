@@ -48,13 +48,13 @@ function running(said: Parameters<typeof settingsOf>[0]) {
   };
 }
 
-test('it is called breaker and has one state per target', () => {
+test('the breaker control is named breaker and has one state per target', () => {
   const { control, state } = running({});
   assert.deepEqual([control.name, control.scope], ['breaker', 'target']);
   assert.equal(state.phase, 'closed');
 });
 
-test('allowed and settled calls move it through its phases', () => {
+test('allowed and settled calls move the breaker through its phases', () => {
   const run = running({ failureThreshold: 1, successThreshold: 1 });
   run.end(run.begin(0), failure(), 0);
   assert.equal(run.state.phase, 'open');
@@ -67,7 +67,7 @@ test('allowed and settled calls move it through its phases', () => {
   assert.equal(run.judge(60_001), allow);
 });
 
-test('only refusals of its own are counted: what others refuse is not its business', () => {
+test('the breaker counts only its own refusals, not those of other controls', () => {
   const run = running({});
   run.apply({ type: 'action-decided', atMs: 0, action: action(1), verdict: stop('budget') });
   assert.deepEqual([run.state.requests, run.state.refused], [0, 0]);
@@ -75,7 +75,7 @@ test('only refusals of its own are counted: what others refuse is not its busine
   assert.deepEqual([run.state.requests, run.state.refused, run.state.inFlight], [1, 1, 0]);
 });
 
-test('a call that was given up keeps its slot until its work ends', () => {
+test('an abandoned call keeps its slot until its work ends', () => {
   const run = running({ maxConcurrent: 1 });
   const permit = run.begin(0);
   run.end(permit, failure(), 5, true);
@@ -86,7 +86,7 @@ test('a call that was given up keeps its slot until its work ends', () => {
   assert.equal(run.state.failures, 1);
 });
 
-test('a renewed permit keeps its probe alive', () => {
+test('renewing a permit extends the lease of its probe', () => {
   const run = running({ failureThreshold: 1 });
   run.end(run.begin(0), failure(), 0);
   const probe = run.begin(60_000);
@@ -94,7 +94,7 @@ test('a renewed permit keeps its probe alive', () => {
   assert.deepEqual(run.state.probes, [{ id: 2, endMs: 85_000 }]);
 });
 
-test('texts and usage do not change a breaker', () => {
+test('stopping and resuming a task does not change the breaker', () => {
   const run = running({});
   const before = structuredClone(run.state);
   run.apply({ type: 'task-stopped', atMs: 5 });

@@ -14,7 +14,7 @@ import { failure, judged, settingsOf, story } from './breaker-story.ts';
 
 const quick = { failureThreshold: 1 };
 
-test('one probe at a time: everybody else is refused with a short hint until it ends', () => {
+test('while one probe runs every other call is refused with a short retry time', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open', { probes: [{ id: 2, endMs: 75_000 }], generation: 3, inFlight: 1 }],
@@ -26,7 +26,7 @@ test('one probe at a time: everybody else is refused with a short hint until it 
   ]);
 });
 
-test('three permits are three probes, and their successes add up', () => {
+test('three permits allow three probes at once, and the successes of the probes add up', () => {
   story({ ...quick, halfOpenPermits: 3, successThreshold: 3 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -42,7 +42,7 @@ test('three permits are three probes, and their successes add up', () => {
   ]);
 });
 
-test('one failed probe opens at once, and the other probes are late', () => {
+test('one failed probe opens the breaker at once, and the results of the other probes are late', () => {
   story({ ...quick, halfOpenPermits: 2, successThreshold: 5 }, [
     [0, 'fail', 'open', { trips: 1 }],
     [60_000, 'a begins', 'half-open'],
@@ -54,7 +54,7 @@ test('one failed probe opens at once, and the other probes are late', () => {
   ]);
 });
 
-test('a neutral probe teaches nothing: its slot is free and nothing is closer to closing', () => {
+test('a neutral probe frees its slot and does not count as a success', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -65,7 +65,7 @@ test('a neutral probe teaches nothing: its slot is free and nothing is closer to
   ]);
 });
 
-test('a probe without an outcome is a failure when its lease ends, at the next event', () => {
+test('a probe without an outcome counts as a failure at the first event after its lease ended', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -76,7 +76,7 @@ test('a probe without an outcome is a failure when its lease ends, at the next e
   ]);
 });
 
-test('a lease that ended long ago has ended', () => {
+test('an event long after the end of a lease opens the breaker for the wait from that event', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -84,7 +84,7 @@ test('a lease that ended long ago has ended', () => {
   ]);
 });
 
-test('one lost probe of three is enough', () => {
+test('one expired probe of three opens the breaker', () => {
   story({ ...quick, halfOpenPermits: 3 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -93,7 +93,7 @@ test('one lost probe of three is enough', () => {
   ]);
 });
 
-test('where a settlement may stay away, an expired lease only frees its slot', () => {
+test('with leaseExpiry neutral an expired lease only frees its slot', () => {
   const patient = { ...quick, leaseExpiry: 'neutral' } as const;
   story(patient, [
     [0, 'fail', 'open'],
@@ -107,7 +107,7 @@ test('where a settlement may stay away, an expired lease only frees its slot', (
   ]);
 });
 
-test('of three permits only the expired ones are free again', () => {
+test('of three permits only those with an expired lease are free again', () => {
   story({ ...quick, leaseExpiry: 'neutral', halfOpenPermits: 2 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -139,7 +139,7 @@ test('of three permits only the expired ones are free again', () => {
   ]);
 });
 
-test('a refusal tidies expired leases away as an admission does', () => {
+test('a refusal removes expired leases as an admission does', () => {
   story({ ...quick, leaseExpiry: 'neutral', halfOpenPermits: 2 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -148,7 +148,7 @@ test('a refusal tidies expired leases away as an admission does', () => {
   ]);
 });
 
-test('an owner that lives renews its lease; one that came too late cannot', () => {
+test('a lease can be renewed before its end, and not at its end or later', () => {
   story(quick, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -160,7 +160,7 @@ test('an owner that lives renews its lease; one that came too late cannot', () =
   ]);
 });
 
-test('a renewal reaches its own probe only', () => {
+test('a renewal extends only the lease of its own probe', () => {
   const settings = settingsOf({ ...quick, halfOpenPermits: 2 });
   const state = story(settings, [[0, 'fail', 'open']]);
   const first = recordAdmission(state, settings, 'a', 60_000);
@@ -176,7 +176,7 @@ test('a renewal reaches its own probe only', () => {
   assert.equal(state.probes[0]?.endMs, 75_000);
 });
 
-test('a probe settles once: the second time it is late', () => {
+test('a probe settles once, and a second settlement is late', () => {
   story({ ...quick, successThreshold: 2 }, [
     [0, 'fail', 'open'],
     [60_000, 'a begins', 'half-open'],
@@ -186,7 +186,7 @@ test('a probe settles once: the second time it is late', () => {
   ]);
 });
 
-test('a call of this generation without a probe has no effect, with any id', () => {
+test('a call of the current generation that is not a probe settles late while half-open', () => {
   const settings = settingsOf(quick);
   const state = story(settings, [[0, 'fail', 'open']]);
   const probe = recordAdmission(state, settings, 1, 60_000);
@@ -196,7 +196,7 @@ test('a call of this generation without a probe has no effect, with any id', () 
   assert.equal(state.probes.length, 1);
 });
 
-test('the first probe passes at the very millisecond, and turns the phase', () => {
+test('the first probe is allowed at the exact end of the wait, and makes the breaker half-open', () => {
   const settings = settingsOf(quick);
   const state = story(settings, [[7, 'fail', 'open']]);
   assert.equal(judged(state, settings, 60_006).kind, 'deny');
@@ -205,7 +205,7 @@ test('the first probe passes at the very millisecond, and turns the phase', () =
   assert.deepEqual(grant, { id: 'p', generation: 3, probe: true, atMs: 60_007 });
 });
 
-test('a slow probe opens: well, but not well enough', () => {
+test('a probe that succeeds slowly opens the breaker', () => {
   const slow = { ...quick, slowCallSecs: 2, minimumCalls: 5 };
   story(slow, [
     [0, 'fail', 'open'],
@@ -216,7 +216,7 @@ test('a slow probe opens: well, but not well enough', () => {
   ]);
 });
 
-test('a health check while open lets a probe pass, and never closes by itself', () => {
+test('a health check makes an open breaker half-open, and does not close the breaker', () => {
   story({ ...quick, successThreshold: 1 }, [
     [0, 'fail', 'open'],
     [5_000, 'healthy', 'half-open', { openMs: 5_000, probes: [] }],
@@ -226,7 +226,7 @@ test('a health check while open lets a probe pass, and never closes by itself', 
   ]);
 });
 
-test('half-open without a probe out waits for one as long as it takes', () => {
+test('a half-open breaker without a running probe stays half-open and allows a probe at any later time', () => {
   const settings = settingsOf(quick);
   const state = story(settings, [
     [0, 'fail', 'open'],
@@ -237,7 +237,7 @@ test('half-open without a probe out waits for one as long as it takes', () => {
   assert.equal(judgeBreaker(state, settings, 9_000_000).kind, 'allow');
 });
 
-test('closing starts with an empty record', () => {
+test('a breaker that closes starts with empty windows', () => {
   const state = story({ failureThreshold: 2, successThreshold: 1, rateWindow: 'calls', windowCalls: 4 }, [
     [0, 'fail', 'closed', { ringFailures: 1 }],
     [0, 'fail', 'open', { ringFailures: 0, ringFilled: 0, ringAt: 0 }],
@@ -247,7 +247,7 @@ test('closing starts with an empty record', () => {
   assert.equal(state.cause, '');
 });
 
-test('observing never refuses a herd, but only the permitted few are probes', () => {
+test('observe mode admits every call while half-open, but only as many as permitted are probes', () => {
   const settings = settingsOf({ ...quick, mode: 'observe', halfOpenPermits: 2 });
   const state = initialBreaker(settings);
   recordSettlement(state, settings, recordAdmission(state, settings, 0, 0), failure(), 0);

@@ -20,7 +20,7 @@ test('an unused breaker raises no alert', () => {
   });
 });
 
-test('more than five trips within an hour ask for attention, and an hour later no longer', () => {
+test('more than five trips within an hour raise an alert, which ends an hour later', () => {
   const state = initialBreaker(settings);
   const at = (atMs: number) => breakerMetrics(state, settings, { ...alert, timeInOpenSecs: 1e9 }, atMs);
   for (let trip = 0; trip < 5; trip++) openBreaker(state, settings, 1_000 + trip, 'again');
@@ -32,7 +32,7 @@ test('more than five trips within an hour ask for attention, and an hour later n
   assert.equal(at(9e9).breaker_trip_count, 6);
 });
 
-test('the failure rate is reported from the minimum of calls on, and raises an alert above its limit', () => {
+test('the failure rate is reported once the minimum of calls is reached, and raises an alert above its limit', () => {
   const few = settingsOf({ failureThreshold: 99, minimumCalls: 10 });
   const state = story(few, [[0, 'fail', 'closed'], ...Array.from({ length: 8 }, () => [0, 'ok', 'closed'] as const)]);
   const at = (atMs: number) => breakerMetrics(state, few, alert, atMs);
@@ -44,7 +44,7 @@ test('the failure rate is reported from the minimum of calls on, and raises an a
   assert.equal(at(300_000).failure_rate, undefined, 'the window is empty again');
 });
 
-test('the share can be read from a window of calls', () => {
+test('the failure rate can be computed from a window of calls', () => {
   const calls = settingsOf({ failureThreshold: 99, minimumCalls: 2, rateWindow: 'calls', windowCalls: 2 });
   const state = story(calls, [
     [0, 'ok', 'closed'],
@@ -54,7 +54,7 @@ test('the share can be read from a window of calls', () => {
   assert.equal(breakerMetrics(state, calls, alert, 9e9).failure_rate, 0.5);
 });
 
-test('time open counts the present period, adds up over reopenings and asks past five minutes', () => {
+test('time open includes the current period, adds up over reopenings and raises an alert above five minutes', () => {
   const long = settingsOf({ failureThreshold: 1, recoveryTimeoutSecs: 200, successThreshold: 1 });
   const state = story(long, [[1_000, 'fail', 'open']]);
   const at = (atMs: number) => breakerMetrics(state, long, alert, atMs);
@@ -68,7 +68,7 @@ test('time open counts the present period, adds up over reopenings and asks past
   assert.equal(at(1_100_001).time_in_open_state, 0, 'closed again');
 });
 
-test('a breaker held by hand blocks as well', () => {
+test('time for which a breaker is held counts as time in the open state', () => {
   const state = story({}, [[5_000, 'hold', 'closed']]);
   const at = (atMs: number) => breakerMetrics(state, settings, alert, atMs);
   assert.equal(at(305_000).time_in_open_state, 300_000);
@@ -87,7 +87,7 @@ test('for a breaker that is held and open, the longer time is reported', () => {
   assert.equal(breakerMetrics(state, settings, alert, 200_000).time_in_open_state, 190_000);
 });
 
-test('a hold at time zero is measured from zero', () => {
+test('the time of a hold that began at time zero is measured from zero', () => {
   const state = story({}, [[0, 'hold', 'closed']]);
   assert.equal(breakerMetrics(state, settings, alert, 7_000).time_in_open_state, 7_000);
 });

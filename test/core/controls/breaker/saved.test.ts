@@ -39,7 +39,7 @@ test('a restored open breaker waits for the remaining time, on any clock', () =>
   }
 });
 
-test('an open period that is over when it is saved is over when it is taken up', () => {
+test('an open period that is over when the breaker is saved is over when the breaker is restored', () => {
   const state = moved(quick, [[1_000, 'fail', 'open']], 99_000, 5);
   assert.equal(state.openUntilMs, 5);
   story(quick, [[5, 'ok', 'half-open']], state);
@@ -57,7 +57,7 @@ test('a restored half-open breaker keeps its successes and has all permits free'
   story(quick, [[3, 'ok', 'closed']], state);
 });
 
-test('results of calls begun before are late: the generation grew', () => {
+test('results of calls admitted before a restore are late, because the generation increased', () => {
   const settings = settingsOf(quick);
   const before = story(quick, [[0, 'fail', 'open']]);
   const after = importBreaker(exportBreaker(before, settings, 0), settings, 0);
@@ -76,7 +76,7 @@ test('a restored breaker keeps its failures in a row and their error', () => {
   assert.deepEqual([negative.run, negative.runError], [1, -12]);
 });
 
-test('growing waits go on growing', () => {
+test('recovery waits continue to grow after a restore', () => {
   const said = { ...quick, recoveryFactor: 2 };
   const rows: Row[] = [
     [0, 'fail', 'open', { opens: 1 }],
@@ -86,7 +86,7 @@ test('growing waits go on growing', () => {
   story(said, [[120_000, 'fail', 'open', { opens: 3, trips: 3, openUntilMs: 360_000 }]], state);
 });
 
-test('held stays held, in any phase, also at time zero', () => {
+test('a held breaker stays held after a restore, in any phase, also at time zero', () => {
   assert.equal(moved(quick, [[0, 'hold', 'closed']], 0, 8).heldAtMs, 8);
   for (const takenAtMs of [0, 44, -9]) {
     const state = moved(quick, [[5, 'hold', 'closed']], 6, takenAtMs);
@@ -102,7 +102,7 @@ test('held stays held, in any phase, also at time zero', () => {
   }
 });
 
-test('manual recovery stays manual; settings, not the file, say whether time leads out', () => {
+test('after a restore the settings, not the saved state, decide whether recovery is manual', () => {
   const manual = { ...quick, recovery: 'manual' } as const;
   const byHand = moved(manual, [[5, 'fail', 'open']], 6, 7);
   story(manual, [[9e9, 'refused for good', 'open', { openUntilMs: -1 }]], byHand);
@@ -113,7 +113,7 @@ test('manual recovery stays manual; settings, not the file, say whether time lea
   assert.equal(importBreaker(timed, settingsOf(manual), 7).openUntilMs, -1);
 });
 
-test('time spent open is carried on, fractions of milliseconds included', () => {
+test('a restored breaker keeps its time spent open, including fractions of a millisecond', () => {
   const settings = settingsOf(quick);
   const state = story(quick, [
     [0, 'fail', 'open'],
@@ -127,7 +127,7 @@ test('time spent open is carried on, fractions of milliseconds included', () => 
 });
 
 for (const size of [3, 16, 20]) {
-  test(`a window of ${size} calls is taken up call by call, full or not`, () => {
+  test(`a window of ${size} calls is restored call by call, full or not`, () => {
     const said = { trip: 'count_window', windowCalls: size, failureThreshold: 99 } as const;
     const settings = settingsOf({ ...said, failureThreshold: 99 });
     for (let filled = 0; filled < size * 2 + 3; filled++) {
@@ -147,7 +147,7 @@ for (const size of [3, 16, 20]) {
   });
 }
 
-test('slow calls are taken up as slow, failed and slow as both', () => {
+test('slow calls are restored as slow, and slow failures as both slow and failed', () => {
   const said = { slowCallSecs: 1, rateWindow: 'calls', windowCalls: 4, minimumCalls: 4, failureThreshold: 9 } as const;
   const state = moved(
     said,
@@ -163,7 +163,7 @@ test('slow calls are taken up as slow, failed and slow as both', () => {
   assert.deepEqual(rateSums(state, settingsOf(said), 0), { calls: 2, failures: 1, slow: 2 });
 });
 
-test('into a smaller window the youngest calls go', () => {
+test('a smaller window restores the most recent calls', () => {
   const said = { trip: 'count_window', windowCalls: 6, failureThreshold: 9 } as const;
   const rows = ['fail', 'fail', 'ok', 'ok', 'fail'].map((step): Row => [0, step, 'closed']);
   const saved = exportBreaker(story(said, rows), settingsOf(said), 0);
@@ -192,7 +192,7 @@ test('a restored time window continues to age on another clock, even a new one',
   }
 });
 
-test('a window of time ages as it would have, to the millisecond', () => {
+test('samples of a restored time window expire at the same millisecond as without the restore', () => {
   const said = { trip: 'time_window', monitorWindowSecs: 7, failureThreshold: 99 } as const;
   const settings = settingsOf(said);
   for (let at = 0; at < 40_000; at += 777) {
@@ -208,7 +208,7 @@ test('a window of time ages as it would have, to the millisecond', () => {
   }
 });
 
-test('saved and taken up again and again, samples grow no older than they are', () => {
+test('saving and restoring repeatedly does not change the age of samples', () => {
   const said = { trip: 'time_window', monitorWindowSecs: 60, failureThreshold: 99 } as const;
   const settings = settingsOf(said);
   let state = story(said, [[5_000, 'fail', 'closed']]);
@@ -222,7 +222,7 @@ test('saved and taken up again and again, samples grow no older than they are', 
   assert.equal(rateSums(state, settings, atMs + 10_000).failures, 0);
 });
 
-test('a window of another length is not taken up: its parts would mean something else', () => {
+test('a time window of another length is not restored', () => {
   const said = { trip: 'time_window', monitorWindowSecs: 60, failureThreshold: 9 } as const;
   const saved = exportBreaker(story(said, [[0, 'fail', 'closed']]), settingsOf(said), 0);
   const other = settingsOf({ ...said, monitorWindowSecs: 30 });
@@ -239,7 +239,7 @@ test('the saved state is plain JSON and contains durations only', () => {
   assert.deepEqual({ ...at(0), partAgeMs: 0 }, { ...at(7_000_000), partAgeMs: 0 });
 });
 
-test('garbage becomes a closed breaker that works', () => {
+test('an invalid saved state is restored as a working closed breaker', () => {
   const settings = settingsOf({ ...quick, trip: 'count_window', rateWindow: 'time' });
   const whole = exportBreaker(story(quick, [[0, 'fail', 'open']]), settingsOf(quick), 0);
   const nothing = initialBreaker(settings);
@@ -257,7 +257,7 @@ test('garbage becomes a closed breaker that works', () => {
   );
 });
 
-test('garbage in any one field harms that field alone', () => {
+test('an invalid value in one saved field affects only that field', () => {
   const settings = settingsOf({ ...quick, trip: 'count_window', rateWindow: 'time' });
   const whole = exportBreaker(story({ ...quick }, [[0, 'fail', 'open']]), settings, 0);
   const rubbish = [
@@ -304,7 +304,7 @@ test('garbage in any one field harms that field alone', () => {
   }
 });
 
-test('a breaker that never opened is saved as one that waits for nothing', () => {
+test('a breaker that never opened is saved without a remaining wait', () => {
   const settings = settingsOf({});
   const saved = exportBreaker(initialBreaker(settings), settings, 5_000);
   assert.deepEqual([saved.phase, saved.openForMs, saved.openSinceMs, saved.held], ['closed', 0, 0, false]);

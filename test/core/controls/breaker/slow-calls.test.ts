@@ -10,7 +10,7 @@ import { failure, judged, type Row, settingsOf, story } from './breaker-story.ts
 /** A call is slow past 8 s; running ones are looked at in steps of one second. */
 const slow = { slowCallSecs: 8, minimumCalls: 2, failureThreshold: 99, rateWindow: 'calls', windowCalls: 10 } as const;
 
-test('slow calls that ended trip when all of the window is slow, from the minimum on', () => {
+test('the breaker trips when every call in the window was slow and the minimum of calls is reached', () => {
   story(slow, [
     [0, 'a begins', 'closed'],
     [0, 'b begins', 'closed'],
@@ -19,7 +19,7 @@ test('slow calls that ended trip when all of the window is slow, from the minimu
   ]);
 });
 
-test('exactly at the limit a call is not slow', () => {
+test('a call that takes exactly the limit is not slow', () => {
   story({ ...slow, minimumCalls: 1 }, [
     [0, 'a begins', 'closed'],
     [8_000, 'a ok', 'closed', { ringSlow: 0 }],
@@ -32,7 +32,7 @@ test('exactly at the limit a call is not slow', () => {
   ]);
 });
 
-test('a share of slow calls trips at the share itself', () => {
+test('the breaker trips when the share of slow calls equals the threshold', () => {
   story({ ...slow, slowRateThreshold: 0.5, minimumCalls: 4 }, [
     [0, 'a begins', 'closed'],
     [0, 'b begins', 'closed'],
@@ -52,7 +52,7 @@ test('a share of slow calls trips at the share itself', () => {
   ]);
 });
 
-test('more slow calls than the share, and more calls than the minimum, trip as well', () => {
+test('the breaker trips when the share of slow calls and the number of calls are above their limits', () => {
   story({ ...slow, slowRateThreshold: 0.4, minimumCalls: 2 }, [
     [0, 'a begins', 'closed'],
     [0, 'b begins', 'closed'],
@@ -64,14 +64,14 @@ test('more slow calls than the share, and more calls than the minimum, trip as w
   ]);
 });
 
-test('a slow failure counts for both, and trips for the slowness where the failures do not', () => {
+test('a slow failure counts as slow and as failed, and can trip the breaker for being slow', () => {
   story({ ...slow, minimumCalls: 1 }, [
     [0, 'a begins', 'closed'],
     [9_000, 'a fails', 'open', { cause: 'slow calls', failures: 1 }],
   ]);
 });
 
-test('a quick success does not open on account of others', () => {
+test('a quick success does not open the breaker because of other slow calls', () => {
   story({ ...slow, slowRateThreshold: 0.5 }, [
     [0, 'a begins', 'closed'],
     [0, 'b begins', 'closed'],
@@ -80,7 +80,7 @@ test('a quick success does not open on account of others', () => {
   ]);
 });
 
-test('calls that still run are slow while they run: the next caller is refused and opens it', () => {
+test('running calls count as slow once overdue: the next call is refused and the breaker opens', () => {
   story({ ...slow, recoveryTimeoutSecs: 30 }, [
     [0, 'a begins', 'closed'],
     [500, 'b begins', 'closed'],
@@ -91,7 +91,7 @@ test('calls that still run are slow while they run: the next caller is refused a
   ]);
 });
 
-test('a running call is never slow before its limit, and at most an eighth of it later', () => {
+test('a running call is overdue after its limit, at most an eighth of the limit late', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 1 });
   for (let beganMs = 0; beganMs < 3_000; beganMs += 100) {
     const state = initialBreaker(settings);
@@ -101,7 +101,7 @@ test('a running call is never slow before its limit, and at most an eighth of it
   }
 });
 
-test('below the minimum of calls nothing is too slow', () => {
+test('below the minimum of calls slow calls do not trip the breaker', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 3 });
   const state = initialBreaker(settings);
   recordAdmission(state, settings, 1, 0);
@@ -112,7 +112,7 @@ test('below the minimum of calls nothing is too slow', () => {
   assert.equal(judged(state, settings, 69_000).kind, 'deny');
 });
 
-test('running and ended calls make one share', () => {
+test('running and ended calls count together for the share of slow calls', () => {
   const half = settingsOf({ ...slow, slowRateThreshold: 0.5, minimumCalls: 4 });
   const quick: Row = [0, 'ok', 'closed'];
   const state = story(half, [quick, quick, [0, 'a begins', 'closed'], [0, 'b begins', 'closed']]);
@@ -122,7 +122,7 @@ test('running and ended calls make one share', () => {
   assert.equal(judged(more, half, 9_000).kind, 'allow');
 });
 
-test('a call is counted once: overdue while it runs, slow when it has ended', () => {
+test('a slow call is counted once: as overdue while running, as slow after its end', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 99 });
   const state = initialBreaker(settings);
   const first = recordAdmission(state, settings, 1, 0);
@@ -144,7 +144,7 @@ test('a call is counted once: overdue while it runs, slow when it has ended', ()
   assert.equal(state.ringFilled, 2);
 });
 
-test('many calls over many slots: calls that started before the limit are overdue', () => {
+test('of many running calls exactly those that began at least nine slots ago are overdue', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 9_999 });
   const state = initialBreaker(settings);
   const began: AdmittedCall[] = [];
@@ -166,7 +166,7 @@ test('many calls over many slots: calls that started before the limit are overdu
   assert.ok(began.length > 20, 'some are left');
 });
 
-test('a trip forgets the calls that run: they are late, and no longer overdue', () => {
+test('after a trip the calls that still run settle late and are no longer overdue', () => {
   const state = story({ ...slow, minimumCalls: 1, successThreshold: 1 }, [
     [0, 'a begins', 'closed'],
     [9_000, 'refused', 'open', { overdue: 0 }],
@@ -192,7 +192,7 @@ test('without slow_call_secs the duration of calls is ignored', () => {
   );
 });
 
-test('a clock that goes back leaves no call counted as running for ever', () => {
+test('after the clock went back an ended call is not counted as running', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 1 });
   for (const backMs of [500, 5_000, 50_000, -700, -90_000]) {
     const state = initialBreaker(settings);
@@ -205,7 +205,7 @@ test('a clock that goes back leaves no call counted as running for ever', () => 
   }
 });
 
-test('a neighbour keeps its place when a call that began before the clock went back ends', () => {
+test('ending a call that began after the clock went back does not end another running call', () => {
   const settings = settingsOf({ ...slow, minimumCalls: 99 });
   const state = initialBreaker(settings);
   recordAdmission(state, settings, 1, 20_000);
@@ -218,7 +218,7 @@ test('a neighbour keeps its place when a call that began before the clock went b
   assert.equal(countOverdue(state, settings, 29_000), 1);
 });
 
-test('while the clock stands still calls begin and end by count, and none ends that did not begin', () => {
+test('countRunning adds and removes running calls at the same time, and never removes more than were added', () => {
   const settings = settingsOf({ slowCallSecs: 8 });
   const state = initialBreaker(settings);
   assert.equal(countRunning(state, -1), false);

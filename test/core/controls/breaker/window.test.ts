@@ -24,7 +24,7 @@ function numbers(seed: number): () => number {
 }
 
 for (const size of [1, 2, 15, 16, 17, 31, 32, 33, 100]) {
-  test(`a ring of ${size} holds the last ${size} calls, round after round`, () => {
+  test(`a ring of ${size} holds the last ${size} calls after any number of calls`, () => {
     const settings = settingsOf({ rateWindow: 'calls', windowCalls: size });
     const state = initialBreaker(settings);
     assert.equal(state.ring?.length, Math.ceil(size / 16));
@@ -49,7 +49,7 @@ for (const size of [1, 2, 15, 16, 17, 31, 32, 33, 100]) {
   });
 }
 
-test('windows are kept only where a setting looks at them', () => {
+test('the breaker keeps a window only if a setting uses that window', () => {
   const kept = (trip: BreakerSettingsTrip, rateWindow: 'calls' | 'time') => {
     const settings = settingsOf({ trip, rateWindow, windowCalls: 17 });
     return [emptyRing(settings)?.length ?? null, emptyBuckets(settings)?.length ?? null];
@@ -65,7 +65,7 @@ test('windows are kept only where a setting looks at them', () => {
 
 type BreakerSettingsTrip = 'consecutive' | 'cumulative' | 'count_window' | 'time_window';
 
-test('buckets hold every call younger than the window less a part, and none as old as the window', () => {
+test('buckets count every call younger than the window minus one bucket, and no call as old as the window', () => {
   const settings = settingsOf({ monitorWindowSecs: 12 });
   const state = initialBreaker(settings);
   const next = numbers(12);
@@ -97,7 +97,7 @@ test('buckets hold every call younger than the window less a part, and none as o
   assert.ok(empty > 20, 'some pauses were longer than the window');
 });
 
-test('one idle hour empties the window, whatever was in it', () => {
+test('an idle hour empties a time window of five minutes', () => {
   const settings = settingsOf({ monitorWindowSecs: 300 });
   const state = initialBreaker(settings);
   for (let at = 0; at < 300; at++) recordFinishedCall(state, settings, true, true, at * 1_000);
@@ -107,7 +107,7 @@ test('one idle hour empties the window, whatever was in it', () => {
   assert.deepEqual(bucketSums(state, settings, 3_900_000), { calls: 1, failures: 1, slow: 0 });
 });
 
-test('looking at the sums writes nothing', () => {
+test('reading the sums of a window does not change the state', () => {
   const settings = settingsOf({ monitorWindowSecs: 6 });
   const state = initialBreaker(settings);
   recordFinishedCall(state, settings, true, false, 1_000);
@@ -116,14 +116,14 @@ test('looking at the sums writes nothing', () => {
   assert.deepEqual(state, before);
 });
 
-test('a window that is not kept has nothing in it', () => {
+test('a window that is not kept has sums of zero', () => {
   const settings = settingsOf({ rateWindow: 'calls' });
   const state = initialBreaker(settings);
   recordFinishedCall(state, settings, true, true, 5);
   assert.deepEqual(bucketSums(state, settings, 5), { calls: 0, failures: 0, slow: 0 });
 });
 
-test('a clock that goes back files a call under the newest part, and below zero under the first', () => {
+test('when the clock goes back a call counts in the newest bucket, and at a negative time in the first', () => {
   const settings = settingsOf({ monitorWindowSecs: 6 });
   const state = initialBreaker(settings);
   recordFinishedCall(state, settings, true, false, 10_000);
@@ -137,7 +137,7 @@ test('a clock that goes back files a call under the newest part, and below zero 
   assert.equal(below.buckets?.length, bucketsPerWindow * 3);
 });
 
-test('clearing forgets all of it', () => {
+test('clearing the windows removes all calls from the windows', () => {
   const settings = settingsOf({ trip: 'count_window', rateWindow: 'time', windowCalls: 40, slowCallSecs: 1 });
   const state: BreakerState = initialBreaker(settings);
   for (let at = 0; at < 35; at++) recordFinishedCall(state, settings, true, true, at);

@@ -12,13 +12,13 @@ const halt = (code: Code, actual: number, limit: number): Verdict => ({
   counters: { actual, limit },
 });
 
-test('a budget is looked at along the chain of tasks and begins at nothing', () => {
+test('the budget control applies to the chain of tasks and starts at zero', () => {
   const { name, scope, initial } = budget(makeLimits());
   assert.deepEqual([name, scope], ['budget', 'chain']);
   assert.deepEqual(initial(7), { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
 });
 
-test('calls of the task itself count, refused ones too; what waits, asks, thinks or is a child’s does not', () => {
+test('own tool calls count, also refused ones; waits, questions, model calls and calls of children do not', () => {
   const task = bindControl(budget(makeLimits({ maxToolCalls: 3 })));
   const rows: readonly [what: string, tell: () => void, calls: number][] = [
     ['a tool', () => task.decided(), 1],
@@ -37,7 +37,7 @@ test('calls of the task itself count, refused ones too; what waits, asks, thinks
   }
 });
 
-test('the call beyond the limit halts, before it is made and after it was seen', () => {
+test('the call above the limit halts the task, when proposed and when observed', () => {
   const task = bindControl(budget(makeLimits({ maxToolCalls: 2 })));
   task.decided();
   assert.equal(task.judge(), allow);
@@ -50,7 +50,7 @@ test('the call beyond the limit halts, before it is made and after it was seen',
   assert.deepEqual(task.check(), halt('tool_call_limit', 3, 2));
 });
 
-test('money is reserved at its worst, given back when the call settles, and spent as reported', () => {
+test('the maximum cost is reserved, released when the call settles, and replaced by the reported cost', () => {
   const task = bindControl(budget(makeLimits({ maxSpendCents: 2 })));
   assert.equal(task.judge({ worstMicros: 2 * microsPerCent }), allow);
   assert.deepEqual(task.judge({ worstMicros: 2 * microsPerCent + 1 }), halt('token_spend_limit', 3, 2));
@@ -88,7 +88,7 @@ test('spending exactly the limit is allowed; one millionth more halts and is rep
   assert.equal(task.cell.state.tokens, 11);
 });
 
-test('tokens are capped where a cap is set, those reserved included', () => {
+test('tokens, including reserved ones, are limited if a token limit is set', () => {
   const task = bindControl(budget(makeLimits({ maxTokens: 100 })));
   task.decided(allow, { kind: 'model', worstTokens: 60 });
   assert.equal(task.judge({ worstTokens: 40 }), allow);
@@ -101,13 +101,13 @@ test('tokens are capped where a cap is set, those reserved included', () => {
   assert.deepEqual(task.check(), halt('token_limit', 101, 100));
 });
 
-test('a child’s money is its ancestors’, too', () => {
+test('an amount reserved for a child is also reserved for its ancestors', () => {
   const above = bindControl(budget(makeLimits()));
   above.decided(allow, { worstMicros: 5, worstTokens: 6 }, 0, 'ancestor');
   assert.deepEqual([above.cell.state.reservedMicros, above.cell.state.reservedTokens], [5, 6]);
 });
 
-test('gauges tell calls and cents, and tokens where they are capped', () => {
+test('gauges report calls and cents, and tokens if a token limit is set', () => {
   const task = bindControl(budget(makeLimits({ maxToolCalls: 4, maxSpendCents: 9 })));
   task.decided();
   task.tell({ type: 'usage-observed', atMs: 0, cost: { micros: 25_000, tokens: 3 } });

@@ -62,7 +62,7 @@ test('the call above the limit halts the calling task, and the counters name the
   assert.equal((all.check() as Stop).kind, 'halt');
 });
 
-test('a session ends at its root; outside any task only the call is refused', () => {
+test('a session budget halts the root task; outside any task only the call is refused', () => {
   const { judge } = bindControl(jointBudget(calls(0, { scope: 'session' })));
   const inside = judge(inTask) as Stop;
   assert.deepEqual([inside.kind, inside.ends, inside.reason], ['halt', 'root', 'tool calls of the session: 1 of 0']);
@@ -70,7 +70,7 @@ test('a session ends at its root; outside any task only the call is refused', ()
   assert.deepEqual([outside.kind, outside.ends], ['deny', undefined]);
 });
 
-test('a session’s budget is kept by session, the others by the gear; unless told otherwise its word is a halt', () => {
+test('a session budget has one state per session, other budgets one per gear; the default verdict is halt', () => {
   const scopes = (['session', 'agent', 'project', 'global'] as const).map((scope) => jointBudget(calls(1, { scope })));
   assert.deepEqual(
     scopes.map(({ scope }) => scope),
@@ -80,7 +80,7 @@ test('a session’s budget is kept by session, the others by the gear; unless to
   assert.equal(stopOverBudget(calls(1), 2, 'deny').kind, 'deny');
 });
 
-test('that much is used is said once in a window, and again for another limit', () => {
+test('the notice of high usage is given once per window, and again for another limit', () => {
   const budget = calls(10, { windowSecs: budgetSlices }); // A slice is one second.
   const window = emptyWindow();
   const due = (atMs: number, of = budget) => takeNotice(window, of, 0.8, atMs);
@@ -149,7 +149,7 @@ test('a window slides: an amount becomes free again at most one slice late', () 
   assert.deepEqual(all.cell.state.sums, [1, ...Array(budgetSlices).fill(0)], 'all of it is long over');
 });
 
-test('a returned amount goes back to its slice; an ended slice accepts nothing', () => {
+test('a returned amount is subtracted from its own slice, and ignored once that slice has ended', () => {
   const budget = calls(10, { unit: 'tokens', windowSecs: budgetSlices });
   const all = bindControl(jointBudget(budget));
   const worst = { worstTokens: 6 };
@@ -166,7 +166,7 @@ test('a returned amount goes back to its slice; an ended slice accepts nothing',
   assert.equal(all.cell.state.sums[0], 6);
 });
 
-test('no window of any length ever holds more than the limit, whenever calls come', () => {
+test('no interval of the window length ever contains more than the limit, whenever calls arrive', () => {
   const budget = calls(7, { windowSecs: 3 });
   const { judge, decided } = bindControl(jointBudget(budget));
   const passed: number[] = [];
@@ -184,7 +184,7 @@ test('no window of any length ever holds more than the limit, whenever calls com
   assert.ok(passed.at(-1)! < (500 / 7) * 3_000 * (1 + 2 / budgetSlices), 'and little of it is wasted');
 });
 
-test('a time that is a little behind counts in its own slice', () => {
+test('a charge with a time slightly in the past counts in the slice of that time', () => {
   const budget = calls(10, { windowSecs: budgetSlices });
   const window: BudgetWindow = emptyWindow();
   bookCharge(window, budget, { amount: 3, atMs: 5_000 });

@@ -70,7 +70,7 @@ function cell(change: Partial<DelegationSettings> = {}, worker = 'chef_team', ki
 
 const failure: Outcome = { kind: 'failure', error: 'NetworkError', errorFingerprint: 0 };
 
-test('failure 1 leaves a retry, failure 2 ends the root before a third attempt', () => {
+test('the first failure allows a retry, and the second failure ends the root before a third attempt', () => {
   const chef = cell();
   assert.equal(chef.judge(), allow);
   chef.returned(true);
@@ -88,7 +88,7 @@ test('failure 1 leaves a retry, failure 2 ends the root before a third attempt',
   assert.deepEqual(chef.judge(), halt);
 });
 
-test('limits of 1 and 3 trip at 1 and 3, and a worker may have its own', () => {
+test('limits of 1 and 3 trip at 1 and 3 failures, and a worker may have its own limit', () => {
   for (const [change, trips] of [
     [{ maxFailures: 1 }, 1],
     [{ maxFailures: 3 }, 3],
@@ -105,7 +105,7 @@ test('limits of 1 and 3 trip at 1 and 3, and a worker may have its own', () => {
   }
 });
 
-test('a success keeps the count', () => {
+test('a success does not reset the failures of a worker', () => {
   const worker = cell();
   worker.returned(true);
   worker.returned(false);
@@ -115,7 +115,7 @@ test('a success keeps the count', () => {
   assert.equal(worker.judge().kind, 'halt');
 });
 
-test('deny refuses this worker only, and names another to try', () => {
+test('with onTrip deny only calls to the failing worker are refused, and the refusal names an alternative', () => {
   const chef = cell({ onTrip: 'deny', alternatives: { chef_team: 'caterer' } });
   chef.returned(true);
   chef.returned(true);
@@ -143,7 +143,7 @@ test('backoff waits 2, then 4 seconds after failures', () => {
   assert.equal(chef.judge(9_000), allow);
 });
 
-test('a count is forgotten when its last failure is more than the time old, not at it', () => {
+test('failures are cleared when the last failure is older than resetAfterSecs, not at exactly that age', () => {
   const chef = cell({ resetAfterSecs: 60, onTrip: 'deny' });
   chef.returned(true, 0);
   chef.returned(true, 10_000);
@@ -155,7 +155,7 @@ test('a count is forgotten when its last failure is more than the time old, not 
   assert.equal(chef.state().failures, 1);
 });
 
-test('without a reset time a count never ages', () => {
+test('without a reset time failures never expire', () => {
   const chef = cell();
   chef.returned(true, 0);
   chef.returned(true, 1);
@@ -175,7 +175,7 @@ test('onFailure end stops the run at once, and a later run may try again', () =>
   assert.equal(chef.judge().kind, 'halt');
 });
 
-test('tools are held to the limit only where the settings say so', () => {
+test('tools are counted only if the settings say so', () => {
   assert.ok(isCounted(settings, action('chef_team')));
   assert.ok(!isCounted(settings, action('search', 'tool')));
   assert.ok(isCounted({ ...settings, tools: true }, action('search', 'tool')));
@@ -185,7 +185,7 @@ test('tools are held to the limit only where the settings say so', () => {
   assert.ok(!isCounted(settings, action('constructor', 'tool')));
 });
 
-test('a counted tool fails when it settles as a failure, and only then', () => {
+test('a counted tool fails only by a settlement with a failure', () => {
   const search = cell({ tools: true }, 'search', 'tool');
   search.settled(failure);
   search.settled({ kind: 'neutral', why: 'cancelled' });
@@ -199,7 +199,7 @@ test('a counted tool fails when it settles as a failure, and only then', () => {
   assert.equal(uncounted.state().failures, 0);
 });
 
-test('a delegation is counted once: when it returns where it then settles as neutral, else when it settles', () => {
+test('a delegation counts once: on its return if the settlement is neutral, otherwise on its settlement', () => {
   const chef = cell();
   chef.returned(true);
   chef.settled({ kind: 'neutral', why: 'cancelled' });
@@ -209,7 +209,7 @@ test('a delegation is counted once: when it returns where it then settles as neu
   assert.equal(ran.state().failures, 1);
 });
 
-test('a hint is told when all failures point at the same thing', () => {
+test('the halt contains a hint if all failures have the same cause', () => {
   const chef = cell();
   chef.returned(true, 0, 'Neo4j connection timeout');
   chef.returned(true, 0, 'Neo4j connection timeout');
@@ -220,7 +220,7 @@ test('a hint is told when all failures point at the same thing', () => {
   assert.equal((mixed.check() as Stop).counters.hint, undefined);
 });
 
-test('the state holds a bounded reason and shows its way to the limit', () => {
+test('the state keeps a reason of bounded length, and the gauge reports failures and limit', () => {
   const chef = cell();
   assert.deepEqual(chef.gauges(), []);
   chef.returned(true, 5, 'x'.repeat(10_000));
@@ -229,7 +229,7 @@ test('the state holds a bounded reason and shows its way to the limit', () => {
   assert.deepEqual(chef.gauges(), [{ name: 'delegation_failures:chef_team', actual: 1, limit: 2 }]);
 });
 
-test('counts of a graph are recorded in a new map, each worker by itself', () => {
+test('recordFailure returns a new map and counts each worker separately', () => {
   const before = Object.freeze({ chef_team: 1 });
   const after = recordFailure(before, 'visualization');
   assert.deepEqual(after, { chef_team: 1, visualization: 1 });
@@ -241,7 +241,7 @@ test('counts of a graph are recorded in a new map, each worker by itself', () =>
   assert.ok(mayDelegate(tripped, 'unheard_of', 2));
 });
 
-test('names every object inherits are ordinary workers', () => {
+test('workers named like properties of Object.prototype are counted like other workers', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     assert.ok(mayDelegate({}, name, 1), name);
     const counts = recordFailure(recordFailure({}, name), name);
@@ -251,7 +251,7 @@ test('names every object inherits are ordinary workers', () => {
   }
 });
 
-test('what is not a count is none, and too much stays too much', () => {
+test('an invalid count is read as zero, and an infinite count is above every limit', () => {
   for (const value of [Number.NaN, -3, '2', null, {}]) {
     assert.equal(failuresOf({ w: value } as never, 'w'), 0, String(value));
     assert.equal(recordFailure({ w: value } as never, 'w').w, 1, String(value));
@@ -259,7 +259,7 @@ test('what is not a count is none, and too much stays too much', () => {
   assert.ok(!mayDelegate({ w: Number.POSITIVE_INFINITY }, 'w', 2));
 });
 
-test('a full map forgets a worker that failed least, never the one at hand', () => {
+test('a full map drops a worker with the fewest failures, never the worker that just failed', () => {
   let counts = recordFailure(recordFailure({}, 'first'), 'first');
   for (let i = 0; i < workersMax; i++) counts = recordFailure(counts, `w${i}`);
   assert.equal(Object.keys(counts).length, workersMax);
@@ -267,14 +267,14 @@ test('a full map forgets a worker that failed least, never the one at hand', () 
   assert.equal(counts[`w${workersMax - 1}`], 1);
 });
 
-test('a delegation has one state per worker and begins without failures', () => {
+test('the delegation control has one state per worker and starts without failures', () => {
   const control = delegation(settings);
   assert.deepEqual([control.name, control.scope], ['delegation', 'target']);
   const nothing = { worker: '', failures: 0, lastFailureAtMs: 0, lastReason: '', hint: '', failedLast: false };
   assert.deepEqual(control.initial(9), nothing);
 });
 
-test('an action that is not counted passes, however often its namesake failed', () => {
+test('an action that is not counted is allowed, even if a worker of the same name failed too often', () => {
   const chef = cell();
   chef.returned(true);
   chef.returned(true);
@@ -282,7 +282,7 @@ test('an action that is not counted passes, however often its namesake failed', 
   assert.equal(delegation(settings).judge(chef.state(), proposal, 'self'), allow);
 });
 
-test('a success after a failure ends the wait for it, and forgives nothing', () => {
+test('a success clears failedLast and keeps the count of failures', () => {
   const chef = cell();
   chef.returned(true);
   assert.equal(chef.state().failedLast, true);
@@ -290,7 +290,7 @@ test('a success after a failure ends the wait for it, and forgives nothing', () 
   assert.deepEqual([chef.state().failedLast, chef.state().failures], [false, 1]);
 });
 
-test('only an admission of the worker itself ends the wait for its failure', () => {
+test('only an allowed delegation clears failedLast, not a refusal or a tool of the same name', () => {
   const control = delegation(settings);
   const failedOnce = () =>
     control.apply(

@@ -20,13 +20,13 @@ test('the user message names the worker and the limit in force', () => {
   assert.match(userMessage('baker', 3), /baker has failed 3\+ times\./);
 });
 
-test('a hint is said before the rest, and stands in for the advice in the short form', () => {
+test('a hint precedes the explanation in the user message, and replaces the advice in the short message', () => {
   assert.match(userMessage('chef_team', 2, 'Database may be down.'), /2\+ times\. Database may be down\. I cannot/);
   assert.equal(shortMessage(), 'Safety limit reached. Try different approach.');
   assert.equal(shortMessage('Database may be down.'), 'Safety limit reached. Database may be down.');
 });
 
-test('log lines carry attempt, limit and reason', () => {
+test('log lines contain attempt, limit and reason', () => {
   assert.deepEqual(failureLines('chef_team', 1, 2, 'Worker reported limitation: I do not have ability'), [
     '\u26a0\ufe0f  DELEGATION FAILURE: chef_team failed (attempt #1, limit: 2)',
     '   Reason: Worker reported limitation: I do not have ability',
@@ -38,7 +38,7 @@ test('log lines carry attempt, limit and reason', () => {
   assert.equal(blockReason('chef_team', 2, 2), 'CIRCUIT BREAKER: chef_team has failed 2 times (limit: 2)');
 });
 
-test('names and reasons from outside stay on one bounded line', () => {
+test('worker names and reasons are printed on one line of bounded length', () => {
   const [first, second] = failureLines('evil\n\u001b[2Jname', 1, 2, `a\nb${'x'.repeat(1000)}`);
   assert.doesNotMatch(first + second, /\p{Cc}/u);
   assert.equal(second.length, '   Reason: '.length + reasonLengthMax);
@@ -46,7 +46,7 @@ test('names and reasons from outside stay on one bounded line', () => {
   assert.ok(toOneLine('\u{1f534}\u{1f534}', 3).isWellFormed());
 });
 
-test('our own messages are known again, with or without their mark, and nothing else is', () => {
+test('isOwnMessage recognises messages of Switchgear, with or without an emoji, and no other text', () => {
   for (const text of [
     userMessage('chef_team', 2),
     userMessage('chef_team', 2).replace('\ufe0f', ''),

@@ -42,7 +42,7 @@ function watched(said: Partial<LoopSettings> = {}) {
   };
 }
 
-test('the same call with the same result is told, and halts at the ninth time', () => {
+test('the same call with the same result gives a hint at the fifth time and halts at the ninth', () => {
   const agent = watched();
   const at: Record<string, number> = {};
   for (let times = 1; times <= 9; times++) {
@@ -62,7 +62,7 @@ function loopHint({ cell }: ReturnType<typeof watched>) {
   return loop(defaultSettings.loop).hint?.(cell.state);
 }
 
-test('a result that is new, a number that grows, and an id or a time that differs are told apart', () => {
+test('new results and changing numbers are news; results that differ only in ids and times are repeats', () => {
   const news = watched();
   for (let i = 0; i < 30; i++) news.turn('read', 7, `page about ${'abcdefghij'[i % 10]}${'klm'[i % 3]}`);
   assert.equal(news.halted(), undefined);
@@ -82,7 +82,7 @@ test('a result that is new, a number that grows, and an id or a time that differ
   assert.equal(wavers.points(), 0);
 });
 
-test('the next of anything is news to the same call: an item, an id alone, a log that grew, a list, a date', () => {
+test('a result that differs in an item, a lone id, a log line, a list entry or a date is news to the same call', () => {
   const results: Record<string, (i: number) => unknown> = {
     item: (i) => `item k${i}`,
     id: (i) => `${(0xabcdef01 + i * 7919).toString(16)}-0000-4000-8000-0000000000${10 + i}`,
@@ -110,7 +110,7 @@ test('the next of anything is news to the same call: an item, an id alone, a log
   }
 });
 
-test('what shows nothing of itself has no mark, and neither has what cannot be read', () => {
+test('a value without readable content has no mark', () => {
   const throws = {
     get any() {
       throw new Error('no');
@@ -126,7 +126,7 @@ test('what shows nothing of itself has no mark, and neither has what cannot be r
   for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markResult(value, true), undefined);
 });
 
-test('a mark holds nothing of its result, and a failure of any shape says whether waiting may mend it', () => {
+test('a mark contains no text of its result, and the mark of a failure says if the failure is retryable', () => {
   assert.deepEqual(Object.keys(markText('your code is 4821')), ['ok', 'exact', 'loose', 'length']);
   const content = [{ type: 'text', text: 'HTTP 503: try later' }];
   assert.equal(markResult({ isError: true, content }, false)?.retryable, true);
@@ -137,7 +137,7 @@ test('a mark holds nothing of its result, and a failure of any shape says whethe
   );
 });
 
-test('a cycle needs more turns than a call repeated at once, and news in between lowers the count', () => {
+test('a cycle halts after more turns than a call repeated at once, and news in between lowers the points', () => {
   for (const length of [2, 3, 4, 5]) {
     const cycle = watched();
     let turns = 0;
@@ -164,7 +164,7 @@ test('a cycle needs more turns than a call repeated at once, and news in between
   assert.equal(moved.points(), 0);
 });
 
-test('one error behind many different calls halts, but never before the tool failed five times', () => {
+test('one error from many different calls halts, but never before the tool failed five times', () => {
   const agent = watched();
   let failures = 0;
   for (let i = 0; i < 10 && agent.halted() === undefined; i++) {
@@ -181,7 +181,7 @@ test('one error behind many different calls halts, but never before the tool fai
   assert.equal(strict.halted()?.code, 'tool_loop');
 });
 
-test('different failures alone never halt, and failures that waiting may mend do not count', () => {
+test('different failures alone never halt, and retryable failures do not count', () => {
   const differs = watched();
   for (let i = 0; i < 40; i++) differs.turn('sql', i, `${'abcdefghij'[i % 10]}${'klmnopqrstu'[i % 11]} failed`, false);
   assert.equal(differs.halted(), undefined);
@@ -194,7 +194,7 @@ test('different failures alone never halt, and failures that waiting may mend do
   assert.equal(busy.points(), 0);
 });
 
-test('an identical failing call that is only watched halts when it is seen for the sixth time', () => {
+test('an observed call that failed five times halts when the identical call is observed again', () => {
   const agent = watched();
   for (let i = 0; i < 5; i++) agent.turn('fetch', 7, 'no such host', false);
   assert.equal(agent.halted(), undefined);
@@ -206,7 +206,7 @@ test('an identical failing call that is only watched halts when it is seen for t
   assert.equal(other.halted(), undefined);
 });
 
-test('the same answer to nearly the same call weighs more than a repeat; a short answer says nothing', () => {
+test('the same long answer to nearly the same call halts sooner than a repeat; a short answer never halts', () => {
   const long = 'the search found no document that holds all of these words';
   const agent = watched();
   let turns = 0;
@@ -220,7 +220,7 @@ test('the same answer to nearly the same call weighs more than a repeat; a short
   assert.equal(short.halted(), undefined);
 });
 
-test('the same words over other calls are work; over nearly the same calls they are not', () => {
+test('repeated words halt only if the calls are nearly the same too', () => {
   const batch = watched();
   for (let i = 0; i < 30; i++) {
     batch.says(true, true);
@@ -243,7 +243,7 @@ test('the same words over other calls are work; over nearly the same calls they 
   assert.equal(silent.halted(), undefined, 'only the turn that spoke said the same again');
 });
 
-test('words that come again without a call halt; a call after them makes them part of its turn', () => {
+test('repeated words without a call halt; words followed by a call are part of the turn of that call', () => {
   const talk = watched();
   talk.says(false, false);
   talk.says(true, false);
@@ -266,7 +266,7 @@ test('words that come again without a call halt; a call after them makes them pa
   assert.equal(calls.points(), 0);
 });
 
-test('parallel calls are one turn, and its best result counts', () => {
+test('parallel calls are one turn, and one new result makes the turn news', () => {
   const agent = watched();
   for (let i = 0; i < 20; i++) {
     for (const call of [1, 2, 3]) agent.calls('read', call);
@@ -278,7 +278,7 @@ test('parallel calls are one turn, and its best result counts', () => {
   assert.ok(agent.kinds().every((kind) => kind === 'news'));
 });
 
-test('a tool whose purpose is to be repeated is understood', () => {
+test('polling, waiting, paging and moving tools may repeat calls as their habit allows', () => {
   const polls = watched({ tools: { '*_status': 'poll' } });
   for (let i = 0; i < 40; i++) {
     polls.turn('job_status', 7, 'running');
@@ -303,7 +303,7 @@ test('a tool whose purpose is to be repeated is understood', () => {
   assert.equal(stuck.halted()?.code, 'tool_loop');
 });
 
-test('new words of a person and declared progress begin anew', () => {
+test('a new message from a person and declared progress reset the points', () => {
   const agent = watched();
   for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
   agent.tell({ type: 'user-observed', atMs: 0 });
@@ -323,7 +323,7 @@ test('new words of a person and declared progress begin anew', () => {
   assert.equal(tests.halted(), undefined);
 });
 
-test('a failing call that is made again after another tool did something is counted anew', () => {
+test('the failures of a call are counted anew after another tool succeeded', () => {
   const agent = watched();
   for (let i = 0; i < 12; i++) {
     agent.turn('edit', 10 + i, `edited ${'abcdefghijkl'[i]}`);
@@ -340,7 +340,7 @@ test('a failing call that is made again after another tool did something is coun
   assert.equal(same.halted()?.code, 'tool_loop', 'what the same tool did elsewhere mends nothing');
 });
 
-test('once a failing call works its failures are forgotten, and what it repeats is told of itself', () => {
+test('a success clears the failures of its call, and a halt describes the call that halted', () => {
   const agent = watched();
   for (let i = 0; i < 4; i++) agent.turn('api', 7, 'refused', false);
   agent.turn('api', 7, 'fine');
@@ -353,7 +353,7 @@ test('once a failing call works its failures are forgotten, and what it repeats 
   assert.equal(describeRepeat(over.halted()!.counters), "'fetch' returned the same error 5 times in the last 6 calls");
 });
 
-test('a failing call is refused for a minute; one that waiting may mend is left to its breaker', () => {
+test('a call that keeps failing is refused for a minute; a call with retryable failures is not refused', () => {
   const call = { name: 'api', fingerprint: 7 };
   const failing = (mark: ResultMark) => {
     const task = bindControl(loop(defaultSettings.loop));
@@ -371,7 +371,7 @@ test('a failing call is refused for a minute; one that waiting may mend is left 
   assert.equal(failing({ ...markText('busy', false), retryable: true }).judge(call), allow);
 });
 
-test('a tool that may repeat itself is not refused for what others repeat', () => {
+test('a tool with the habit wait or poll is not refused for repeats of other tools', () => {
   for (const [habit, verdict] of [
     ['wait', 'allow'],
     ['poll', 'allow'],
@@ -384,7 +384,7 @@ test('a tool that may repeat itself is not refused for what others repeat', () =
   }
 });
 
-test('another policy that weighs fewer turns weighs them at once', () => {
+test('a policy with fewer turns shortens the remembered turns at once', () => {
   const task = bindControl(loop(defaultSettings.loop));
   const turn = (control: ReturnType<typeof loop>, call: number) => {
     const settled = { name: 'read', call, result: markText('same') };
@@ -396,7 +396,7 @@ test('another policy that weighs fewer turns weighs them at once', () => {
   assert.equal(task.cell.state.memory!.turns.length, 4);
 });
 
-test('a repeat is refused before the task halts, and the refusal counts as one more of its kind', () => {
+test('a repeat is refused before the task halts, and repeating the refused call halts the task', () => {
   const control = loop(defaultSettings.loop);
   const task = bindControl(control);
   const call = { name: 'read', fingerprint: 7 };
@@ -418,7 +418,7 @@ test('a repeat is refused before the task halts, and the refusal counts as one m
   assert.equal((task.judge(call) as Stop).kind, 'halt');
 });
 
-test('an alike output is no loop where a call between brought news or failed, or a prompt came again', () => {
+test('alike outputs are not a loop if a call between had news or failed, or ran after a repeated prompt', () => {
   const alike = { type: 'text-observed', atMs: 0, similarity: 1 } as const;
   const outputs = (between: (agent: ReturnType<typeof watched>, i: number) => void, more = {}) => {
     const agent = watched();
@@ -455,7 +455,7 @@ test('an alike output is no loop where a call between brought news or failed, or
   );
 });
 
-test('what is remembered is bounded, whatever comes', () => {
+test('the memory of calls and turns is bounded for any events', () => {
   const agent = watched();
   for (let i = 0; i < 1_000; i++) {
     agent.says(i % 2 === 0);
@@ -466,7 +466,7 @@ test('what is remembered is bounded, whatever comes', () => {
   assert.ok(JSON.stringify(agent.cell.state).length < 8_000);
 });
 
-test('a tool whose breaker is patient is granted as many failures', () => {
+test('a tool whose breaker allows more failures may fail as often before the loop control refuses', () => {
   const task = bindControl(loop(defaultSettings.loop));
   const call = { name: 'fetch', fingerprint: 7, chances: 8 };
   let ran = 0;
@@ -478,7 +478,7 @@ test('a tool whose breaker is patient is granted as many failures', () => {
   assert.equal(ran, 8);
 });
 
-test('a name that says that its tool polls or waits is believed, unless the policy says otherwise', () => {
+test('a tool name such as job_status or sleep sets the habit, unless the policy sets another habit', () => {
   const rows: readonly [string, number, boolean][] = [
     ['job_status', 5_000, false],
     ['job_status', 0, true],
@@ -499,7 +499,7 @@ test('a name that says that its tool polls or waits is believed, unless the poli
   assert.equal(said.halted()?.code, 'tool_loop');
 });
 
-test('where much adds up, the words say so', () => {
+test('a halt for many different repeats reports how many of the last turns brought nothing new', () => {
   const agent = watched();
   for (let i = 0; i < 10; i++) agent.turn('sql', i, `${'abcdefghij'[i]} is not a table`, false);
   agent.turn('sql', 99, 'a is not a table', false);

@@ -18,12 +18,12 @@ const loopHalt = (actual: number) => ({
   counters: { name: 'mail', actual, limit: 2 },
 });
 
-test('a loop is of one task and begins with nothing seen', () => {
+test('the loop control has one state per task and starts with an empty state', () => {
   assert.deepEqual([control.name, control.scope], ['loop', 'task']);
   assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
 });
 
-test('texts in a row that are alike halt at the window, with the smallest likeness among them', () => {
+test('alike texts in a row halt the task at the window, and the halt reports the smallest similarity', () => {
   const task = bindControl(control);
   const rows: readonly [similarity: number, alike: number, likeness: number][] = [
     [-1, 0, 1],
@@ -41,7 +41,7 @@ test('texts in a row that are alike halt at the window, with the smallest likene
   assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
 });
 
-test('a call that was refused twice halts when it is proposed a third time unchanged', () => {
+test('a call that was refused twice halts the task when proposed a third time unchanged', () => {
   const task = bindControl(control);
   assert.equal(task.judge(call), allow);
   task.decided(deny, call);
@@ -54,7 +54,7 @@ test('a call that was refused twice halts when it is proposed a third time uncha
   assert.equal(task.judge({ ...call, fingerprint: 0 }), allow);
 });
 
-test('a call that nobody looked at, and one that waits or asks, is not remembered', () => {
+test('a refused call without a fingerprint is not remembered, nor is a call that waits or asks', () => {
   const task = bindControl(control);
   task.decided(deny, { ...call, fingerprint: 0 });
   task.decided(makeStop('wait'), call);
@@ -64,7 +64,7 @@ test('a call that nobody looked at, and one that waits or asks, is not remembere
   assert.deepEqual(task.cell.state.refused, [{ fingerprint: 7, name: 'mail', times: 1, retryAtMs: -1, turn: null }]);
 });
 
-test('once it was let through a call is forgotten, and only that one', () => {
+test('an allowed call is removed from the refused calls, and other calls stay', () => {
   const task = bindControl(control);
   for (const fingerprint of [1, 2, 3]) task.decided(deny, { fingerprint });
   task.decided(allow, { fingerprint: 9 });
@@ -78,7 +78,7 @@ test('once it was let through a call is forgotten, and only that one', () => {
   assert.deepEqual(remembered(), []);
 });
 
-test('from the time it was given a refused call is no repeat, and counting begins anew', () => {
+test('from its retry time on a refused call is not a repeat, and its count restarts', () => {
   const task = bindControl(control);
   task.decided(until(1_000), call, 0);
   task.decided(until(1_000), call, 10);
@@ -92,7 +92,7 @@ test('from the time it was given a refused call is no repeat, and counting begin
   assert.equal(task.judge(call, 0), allow);
 });
 
-test('genuinely new words from a person clear what was seen; another event does not', () => {
+test('a new message from a person clears the loop state; other events do not', () => {
   const task = bindControl(control);
   task.decided(deny, call);
   task.tell({ type: 'text-observed', atMs: 0, similarity: 0.95 });
@@ -102,7 +102,7 @@ test('genuinely new words from a person clear what was seen; another event does 
   assert.deepEqual(task.cell.state, control.initial(0));
 });
 
-test('only so many refused calls are remembered: the oldest goes', () => {
+test('the number of remembered refused calls is bounded, and the oldest is dropped', () => {
   const task = bindControl(control);
   for (let fingerprint = 1; fingerprint <= refusedCallsMax; fingerprint++) task.decided(deny, { fingerprint });
   assert.equal(task.cell.state.refused.length, refusedCallsMax);
@@ -112,7 +112,7 @@ test('only so many refused calls are remembered: the oldest goes', () => {
   assert.deepEqual([task.cell.state.refused[0]?.fingerprint, task.cell.state.refused.at(-1)?.fingerprint], [2, 99]);
 });
 
-test('twins of one turn are one proposal, and the next turn is another', () => {
+test('identical refused calls of one turn count once, and those of the next turn count again', () => {
   const task = bindControl(control);
   const turn = (turnId: string) => ({ ...call, turnId });
   const times = () => task.cell.state.refused[0]?.times;
@@ -130,7 +130,7 @@ test('twins of one turn are one proposal, and the next turn is another', () => {
   assert.equal(task.cell.state.refused[0]?.turn, null);
 });
 
-test('a call is refused from the first repeat on where no refused call may be repeated', () => {
+test('with refusedRepeats of 1 the first repeat of a refused call halts the task', () => {
   const task = bindControl(loop({ ...defaultSettings.loop, refusedRepeats: 1 }));
   assert.equal(task.judge(call), allow, 'never refused');
   task.decided(until(1_000), { ...call, turnId: 'a' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeRepeat } from '../../../../src/core/controls/loop/messages.ts';
 
-test('what repeats is told with its numbers, and nothing that adds nothing', () => {
+test('the description of a repeat contains its numbers and omits uninformative ones', () => {
   const usual = { name: 'read', evidence: 'same_call', times: 3, of: 3, secs: 0, stale: 3, turns: 9 };
   const rows: readonly [said: object, text: string][] = [
     [{}, "'read' returned the same result to the same call 3 times in a row"],

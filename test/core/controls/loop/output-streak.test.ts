@@ -16,7 +16,7 @@ function speaker(rowAcrossCalls = true) {
   };
 }
 
-test('a call that brought nothing new breaks no row, and is forgotten with the next output', () => {
+test('a call without a new result does not end a streak of alike outputs, except after a repeated prompt', () => {
   const agent = speaker();
   agent.gets('same');
   agent.says();
@@ -30,7 +30,7 @@ test('a call that brought nothing new breaks no row, and is forgotten with the n
   assert.equal(agent.alike(), 0, 'a call did what the prompt said');
 });
 
-test('a cycle of calls brings nothing new either', () => {
+test('a repeated cycle of calls does not end a streak of alike outputs', () => {
   const agent = speaker();
   for (const call of [1, 2]) agent.gets(`answer ${'ab'[call - 1]}`, call);
   agent.says({ similarity: 0 });
@@ -39,7 +39,7 @@ test('a cycle of calls brings nothing new either', () => {
   assert.equal(agent.alike(), 1);
 });
 
-test('any call breaks a row where the policy says so', () => {
+test('any call ends a streak of alike outputs if the policy says so', () => {
   const agent = speaker(false);
   agent.gets('same');
   agent.says();
@@ -50,7 +50,7 @@ test('any call breaks a row where the policy says so', () => {
   assert.equal(agent.alike(), 1);
 });
 
-test('what was done before declared progress breaks no row after it', () => {
+test('a call before declared progress does not end a streak of alike outputs after the progress', () => {
   const agent = speaker();
   agent.gets('news');
   agent.progresses();

@@ -31,7 +31,7 @@ function haltOf(detector: Detector, run: Run, events = run.events): number {
 
 const named = (id: string) => runs.find(({ run_id }) => run_id === id)!;
 
-test('real loops are ended where they are loops, and real work goes on', () => {
+test('recorded loops halt at the expected event, and recorded runs without a loop do not halt', () => {
   const detector = createPolicyDetector('default', {});
   const ended: Record<string, number> = {
     'tau2-699800-11': 55, // transfer_to_human_agents, 94 times
@@ -48,7 +48,7 @@ test('real loops are ended where they are loops, and real work goes on', () => {
   assert.deepEqual(Object.fromEntries(found), ended);
 });
 
-test('a halt never depends on what comes after it', () => {
+test('a halt never depends on later events', () => {
   for (const policy of [{}, { preset: 'cautious' }, { preset: 'strict' }]) {
     const detector = createPolicyDetector('any', policy);
     let halts = 0;
@@ -66,7 +66,7 @@ test('a halt never depends on what comes after it', () => {
   }
 });
 
-test('signs of life and usage between the events change nothing', () => {
+test('signs of life and usage between the events do not change the halts', () => {
   const detector = createPolicyDetector('default', {});
   const noise = (task: Task, index: number) => {
     task.observe({ type: 'heartbeat' });
@@ -88,7 +88,7 @@ function observed(run: Run, between: (task: Task, index: number) => void): numbe
   return at;
 }
 
-test('a task remembers at most 64 kB, however long it runs and whatever it reads', async () => {
+test('the loop state of a task is at most 64 kB, however long the task runs and whatever the task reads', async () => {
   const gear = createSwitchgear({
     clock: simulatedClock(),
     log: 'silent',
@@ -136,7 +136,7 @@ function heapUsed(): number {
   return heapUsed + arrayBuffers;
 }
 
-test('the command prints every rule as a table and as JSON, by group if asked', () => {
+test('the command prints every detector as a table and as JSON, by group if requested', () => {
   const run = (...args: string[]) => execFileSync(process.execPath, [script, file, ...args], { encoding: 'utf8' });
   const { runs: count, detectors } = JSON.parse(run('--json'));
   assert.equal(count, runs.length);
@@ -157,7 +157,7 @@ test('the command prints every rule as a table and as JSON, by group if asked', 
   assert.match(table, /\| OpenHands-like, headless +\|/);
 });
 
-test('a file that is not there, or not of that kind, is told in one sentence', () => {
+test('a missing or malformed file or a wrong option gives a one-sentence error and exit status 2', () => {
   const folder = mkdtempSync(join(tmpdir(), 'runs-'));
   try {
     const broken = join(folder, 'broken.jsonl');

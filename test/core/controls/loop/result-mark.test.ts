@@ -20,7 +20,7 @@ const spaced = (length: number) => 'x '.repeat(length / 2);
 const nested = (depth: number, leaf: unknown): unknown => (depth === 0 ? leaf : [nested(depth - 1, leaf)]);
 const wrapped = (depth: number, leaf: unknown): unknown => (depth === 0 ? leaf : { in: wrapped(depth - 1, leaf) });
 
-test('a mark stays what it is, so that a stored task knows a result again after an upgrade', () => {
+test('marks are the same in every release, so that a stored task recognises a result after an upgrade', () => {
   const rows: readonly [value: unknown, exact: number, loose: number][] = [
     ['', -2128831035, -2128831036],
     ['Not found: 5 rows', -1504734642, 1514302260],
@@ -31,7 +31,7 @@ test('a mark stays what it is, so that a stored task knows a result again after 
   for (const [value, ...marks] of rows) assert.deepEqual([exact(value), loose(value)], marks, JSON.stringify(value));
 });
 
-test('case, blanks, ids, times and durations do not tell results apart', () => {
+test('results that differ only in case, blanks, ids, times or durations have the same mark', () => {
   alike(exact, [
     ['Not  found\n', 'not found'],
     ['took 5 ms', 'took 6 ms'],
@@ -45,7 +45,7 @@ test('case, blanks, ids, times and durations do not tell results apart', () => {
   ]);
 });
 
-test('words, signs, numbers and words beyond ASCII tell results apart', () => {
+test('results that differ in words, signs, numbers or non-ASCII letters have different marks', () => {
   apart(exact, [
     ['not found', 'was found'],
     ['a = b', 'a + b'],
@@ -64,7 +64,7 @@ test('words, signs, numbers and words beyond ASCII tell results apart', () => {
   ]);
 });
 
-test('an id or a time alone is told apart: there is nothing else', () => {
+test('results that consist only of an id or a time have different marks', () => {
   apart(exact, [
     ['abcdef1', '12345ab'],
     ['10:01', '10:02'],
@@ -79,7 +79,7 @@ test('an id or a time alone is told apart: there is nothing else', () => {
   ]);
 });
 
-test('numbers and quoted parts do not tell errors apart; what stands around them does', () => {
+test('errors that differ only in numbers or quoted parts have the same loose mark', () => {
   alike(loose, [
     ["no column 'a' here", "no column 'other one' here"],
     ['no column "a" here', 'no column "b.c" here'],
@@ -111,7 +111,7 @@ test('numbers and quoted parts do not tell errors apart; what stands around them
   apart(exact, [["no column 'a' here", "no column 'b' here"]]);
 });
 
-test('a long text counts by its beginning, its end and its length', () => {
+test('the mark of a long text depends on its beginning, its end and its length', () => {
   const long = (head: string, tail: string, more = 0) => `${head}${spaced(4_000 + more)}${tail}`;
   const half = markLengthMax / 2;
   apart(exact, [
@@ -130,7 +130,7 @@ test('a long text counts by its beginning, its end and its length', () => {
   assert.equal(markResult(spaced(5_000), true)?.length, 5_000);
 });
 
-test('what comes after a long text counts by its first and last characters', () => {
+test('of a text after a long text only the first and last characters affect the mark', () => {
   const after = (text: string) => [spaced(markLengthMax), text];
   apart(exact, [
     [after(`${spaced(30)}a ${spaced(200)}`), after(`${spaced(30)}b ${spaced(200)}`)],
@@ -143,7 +143,7 @@ test('what comes after a long text counts by its first and last characters', () 
   ]);
 });
 
-test('a long list counts by its ends and its length', () => {
+test('the mark of a long list depends on its first and last entries and its length', () => {
   const list = (length: number, at = -1) => Array.from({ length }, (_, i) => (i === at ? 'other' : 'same'));
   apart(exact, [
     [list(0), list(1)],
@@ -166,7 +166,7 @@ test('a long list counts by its ends and its length', () => {
   ]);
 });
 
-test('only so many entries and so deep is looked at', () => {
+test('entries beyond the maximum number or depth do not affect the mark', () => {
   const fields = (length: number, at = -1) =>
     Object.fromEntries(Array.from({ length }, (_, i) => [`f${i}`, i === at ? 'other' : 'same']));
   const lists = (at: number) =>
@@ -194,7 +194,7 @@ test('only so many entries and so deep is looked at', () => {
   ]);
 });
 
-test('what says what it is in words of its own is looked at like anything else', () => {
+test('a value with toJSON is marked by the value that toJSON returns, within the same depth limit', () => {
   class Said {
     readonly #value: unknown;
     constructor(value: unknown) {
@@ -215,7 +215,7 @@ test('what says what it is in words of its own is looked at like anything else',
   assert.notEqual(markResult(new Endless(), true), undefined);
 });
 
-test('the names of fields count, but for what is far into a long one', () => {
+test('field names affect the mark, except for characters after the first 64', () => {
   apart(exact, [
     [{ a: 1 }, { b: 1 }],
     [{ a: 1 }, [1]],
@@ -225,12 +225,12 @@ test('the names of fields count, but for what is far into a long one', () => {
   alike(exact, [[{ [`${x(64)}a`]: 1 }, { [`${x(64)}b`]: 1 }]]);
 });
 
-test('functions are all alike, and a view without entries has no mark', () => {
+test('all functions have the same mark, and a DataView has no mark', () => {
   alike(exact, [[() => 1, () => 2]]);
   assert.equal(markResult(new DataView(new ArrayBuffer(8)), true), undefined);
 });
 
-test('an error that waiting may mend says so near its beginning', () => {
+test('an error is retryable if its beginning names a transient failure', () => {
   const rows: readonly [text: string, expected: true | undefined][] = [
     ['HTTP 503', true],
     ['status: 429', true],

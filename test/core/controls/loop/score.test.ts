@@ -38,7 +38,7 @@ const news = ['news', 0, 1, 0];
 const other = { call: 9, exact: 90, loose: 900 };
 const failure = { ok: false };
 
-test('the same result to the same call is counted among the calls seen, from the first one on', () => {
+test('a result is compared with the last result of the same call, and the score counts all equal results', () => {
   const [one, two] = [seenOf({}), seenOf(other)];
   assert.deepEqual(weighed([]), news);
   assert.deepEqual(weighed([one]), ['same_call', 3, 2, 0]);
@@ -49,7 +49,7 @@ test('the same result to the same call is counted among the calls seen, from the
   assert.deepEqual(weighed([one, seenOf({ exact: 11 })]), news, 'the last result was another');
 });
 
-test('a poll is news once its time has passed, and a wait always', () => {
+test('a poll scores as news after the poll interval, and a wait always scores as news', () => {
   const last = [seenOf({ atMs: 20_000 })];
   assert.deepEqual(weighed(last, { habit: 'poll', atMs: 24_999 })[0], 'same_call');
   assert.deepEqual(weighed(last, { habit: 'poll', atMs: 25_000 }), news);
@@ -58,7 +58,7 @@ test('a poll is news once its time has passed, and a wait always', () => {
   assert.deepEqual(weighed(last, { habit: 'wait', atMs: 20_000 }), news);
 });
 
-test('the same answer to nearly the same call counts from the third time on', () => {
+test('the same answer to nearly the same call scores from the third time on', () => {
   const answers = [seenOf({ call: 2 }), seenOf({ call: 3 })];
   const asked = { likeness: 0.5 };
   assert.deepEqual(weighed(answers, asked), ['same_answer', 7, 3, 0]);
@@ -75,7 +75,7 @@ test('the same answer to nearly the same call counts from the third time on', ()
   }
 });
 
-test('much the same answer to the same call is news, whatever the words are', () => {
+test('a nearly equal answer to the same call is news, even with repeated words', () => {
   const near = { recurs: true, likeness: 1, mark: { exact: 11 } };
   assert.deepEqual(weighed([seenOf({})], near), news, 'a count that moved');
   assert.deepEqual(weighed([seenOf({ loose: 101 })], near)[0], 'near_call');
@@ -84,7 +84,7 @@ test('much the same answer to the same call is news, whatever the words are', ()
   }
 });
 
-test('nearly the same call with the same words is told from either alone', () => {
+test('near_call needs both a nearly equal call and repeated words, unless wordsAlone is set', () => {
   const likeness = 0.76;
   assert.deepEqual(weighed([seenOf(other)], { recurs: true, likeness }), ['near_call', 4, 2, 1]);
   assert.deepEqual(weighed([seenOf(other)], { recurs: true, likeness: 0.75 }), news);
@@ -93,7 +93,7 @@ test('nearly the same call with the same words is told from either alone', () =>
   assert.deepEqual(weighed([seenOf(other)], { settings: { wordsAlone: true } }), news);
 });
 
-test('a failure is the same, nearly the same, or another, and only failures of its tool count', () => {
+test('a failure scores as same, near or other error, and only failures of the same tool count', () => {
   const mark = failure;
   const before = [failed({ call: 2, loose: 101 }), seenOf({ call: 3 }), failed({ name: 'list' })];
   assert.deepEqual(weighed([], { mark }), ['other_error', 2, 1, 0]);
@@ -104,7 +104,7 @@ test('a failure is the same, nearly the same, or another, and only failures of i
   assert.deepEqual(weighed([failed({})], { mark: { ...mark, retryable: true } }), news, 'waiting may mend it');
 });
 
-test('an answer is known once a tool gave it twice, where it says something', () => {
+test('an answer is known once a tool gave that answer twice and the answer is long enough', () => {
   const mark = { ok: true, exact: 10, loose: 100, length: 50 };
   const memory = { ...ensureMemory(initialLoop()), seen: [seenOf({}), seenOf({ call: 2 })] };
   const rows: readonly [boolean, ...Parameters<typeof isKnownAnswer>][] = [

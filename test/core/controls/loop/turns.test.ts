@@ -45,13 +45,13 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
 
 const letter = (i: number) => 'abcdefghijklmnopqrst'[i];
 
-test('a result whose call was not seen is a turn, and says nothing of words', () => {
+test('a result whose call was not observed is a turn with news', () => {
   const agent = watched();
   agent.gets('read', 1, 'one', true, 0.9);
   assert.deepEqual(agent.kinds(), ['news']);
 });
 
-test('what is kept of a first result is plain, small, and holds nothing of it', () => {
+test('the memory of a first result is plain data without the text of the result', () => {
   const agent = watched();
   agent.gets('read', 1, 'secret');
   const { exact, loose } = markResult('secret', true)!;
@@ -63,20 +63,20 @@ test('what is kept of a first result is plain, small, and holds nothing of it', 
   });
 });
 
-test('first words are a turn of their own that brings news', () => {
+test('a first text without a call is a turn with news', () => {
   const agent = watched();
   agent.says(false, false);
   assert.deepEqual([agent.kinds(), agent.points()], [['news'], [0]]);
 });
 
-test('words that come again are counted without the time between them', () => {
+test('repeated texts are counted without the seconds between the texts', () => {
   const agent = watched();
   for (let i = 0; i < 2; i++) agent.says(true, false);
   const counters = { name: '', evidence: 'same_words', times: 3, of: 3, secs: 0, stale: 2, turns: 2 };
   assert.deepEqual(agent.told(), { ...counters, actual: 16, limit: 24 });
 });
 
-test('words that a call followed are no turn of their own, even where its result never came', () => {
+test('a text that is followed by a call is not a turn, even if the call has no result', () => {
   const agent = watched();
   for (let i = 0; i < 5; i++) {
     agent.says(true);
@@ -85,7 +85,7 @@ test('words that a call followed are no turn of their own, even where its result
   assert.deepEqual(agent.kinds(), []);
 });
 
-test('words hold for all calls of their turn, and for no later one', () => {
+test('a repeated text applies to all calls of its turn, and to no later call', () => {
   const twins = watched();
   twins.says(true, true);
   for (const call of [1, 2]) twins.calls('run', call);
@@ -107,7 +107,7 @@ test('words hold for all calls of their turn, and for no later one', () => {
   assert.deepEqual(unread.kinds(), ['news'], 'a result that cannot be told ends a turn, too');
 });
 
-test('of twins that weigh the same the first is told', () => {
+test('of parallel calls with equal points the first one is reported', () => {
   const agent = watched();
   const twins = [
     ['read', 1],
@@ -120,7 +120,7 @@ test('of twins that weigh the same the first is told', () => {
   assert.equal(agent.told()?.name, 'read');
 });
 
-test('a call that works forgives its own failures, no others', () => {
+test('a call that succeeds clears the points of its own failures, and of no other call', () => {
   const agent = watched();
   for (let i = 0; i < 3; i++) agent.turn('read', 7, 'same');
   for (let i = 0; i < 2; i++) agent.turn('sql', i, 'no such row', false);
@@ -131,7 +131,7 @@ test('a call that works forgives its own failures, no others', () => {
   assert.deepEqual(agent.points(), [0, 3, 3, 2, 4, 0, 0, 0]);
 });
 
-test('what repeats is told with how often, in how many calls and for how long', () => {
+test('a repeat is reported with its count, the number of calls and the duration', () => {
   const cycle = watched();
   for (let i = 0; i < 9; i++) cycle.turn('read', i % 2, `answer ${letter(i % 2)}`);
   const counters = { name: 'read', evidence: 'same_cycle', times: 5, of: 9, secs: 8, stale: 7, turns: 9 };
@@ -148,7 +148,7 @@ test('what repeats is told with how often, in how many calls and for how long', 
   assert.deepEqual([times, of, secs, stale, actual], [5, 5, 4, 5, 18]);
 });
 
-test('a turn of one point counts like any other', () => {
+test('turns of one point count towards hints and halts', () => {
   const agent = watched({ notePoints: 1, haltPoints: 2, repeatPoints: 1 });
   for (let i = 0; i < 2; i++) agent.turn('read', 1, 'same');
   assert.deepEqual([agent.halted(), agent.told()?.actual, agent.told()?.stale], [false, 1, 1]);
@@ -160,7 +160,7 @@ test('a turn of one point counts like any other', () => {
   assert.equal(row.halted(), true);
 });
 
-test('a turn that brought news is never acted on, whatever came before', () => {
+test('a turn with news never halts and gives no hint, whatever the earlier turns were', () => {
   const agent = watched();
   for (let i = 0; i < 9; i++) agent.turn('read', 1, 'same');
   assert.equal(agent.halted(), true);
@@ -170,7 +170,7 @@ test('a turn that brought news is never acted on, whatever came before', () => {
   assert.equal(agent.halted(), true, 'and the next repeat is');
 });
 
-test('a failing tool has its chances: only its own failures that reached it are counted', () => {
+test('a halt for errors needs five failures of the tool; successes, refusals and other tools do not count', () => {
   const between: Record<string, (agent: ReturnType<typeof watched>, i: number) => void> = {
     successes: (agent, i) => agent.turn('sql', 50 + i, `row ${letter(i)}`),
     'failures of another': (agent, i) => agent.turn('list', 50 + i, `${letter(i)} is gone`, false),
@@ -187,7 +187,7 @@ test('a failing tool has its chances: only its own failures that reached it are 
   }
 });
 
-test('a refusal is a turn that repeats what the call did, and neither halts nor is counted as a run', () => {
+test('a refused repeat is a turn of the same kind, does not halt and does not count as a run', () => {
   const agent = watched({ haltPoints: 20 });
   agent.runs('read', 9, 'other');
   for (let i = 0; i < 7; i++) agent.runs('read', 7, 'same');
@@ -200,7 +200,7 @@ test('a refusal is a turn that repeats what the call did, and neither halts nor 
   assert.deepEqual([times, of, stale], [7, 7, 7]);
 });
 
-test('a call is refused for what itself did, in the same way', () => {
+test('a call is refused only if the same call repeated the same result or error', () => {
   const rows: readonly [name: string, act: (agent: ReturnType<typeof watched>, i: number) => void][] = [
     ['others failed so', (agent, i) => agent.runs('sql', 1 + i, 'no such row', false)],
     ['it failed in other ways', (agent, i) => agent.runs('sql', 1, `${letter(i)} is gone`, false)],

@@ -26,7 +26,7 @@ function guarded(said: Partial<LoopSettings> = {}) {
 const deny = makeStop('deny');
 const read = { name: 'read', fingerprint: 7 };
 
-test('what a tool is used for holds from the moment that a policy says so', () => {
+test('a changed habit of a tool in the policy applies at once to a stored state', () => {
   const rows = [
     ['off', 'allow'],
     ['wait', 'allow'],
@@ -41,13 +41,13 @@ test('what a tool is used for holds from the moment that a policy says so', () =
   }
 });
 
-test('a poll may come again once its time has passed since the last one', () => {
+test('a poll is allowed again once the poll interval has passed since the last poll', () => {
   const agent = guarded({ tools: { read: 'poll' } });
   for (let i = 0; i < 8; i++) agent.runs(read, 'same', true, 20_000);
   assert.deepEqual([agent.judged(read, 24_999), agent.judged(read, 25_000)], ['deny', 'allow']);
 });
 
-test('a refusal counts like what the call did before, or like a failure of its own', () => {
+test('a refusal counts as a repeat of the earlier result, or as a failure if there is none', () => {
   const known = guarded();
   known.runs(read, 'same');
   known.runs({ ...read, fingerprint: 8 }, 'other');
@@ -61,7 +61,7 @@ test('a refusal counts like what the call did before, or like a failure of its o
   assert.deepEqual(unknown.kinds(), ['other_error', 'same_error'], 'whatever the words were');
 });
 
-test('a call that nobody looked at leaves nothing, refused or run', () => {
+test('a call without a fingerprint is not remembered, refused or run', () => {
   const agent = guarded();
   agent.decided(deny, { fingerprint: 0 });
   agent.runs({ fingerprint: 0 }, 'same');
@@ -76,27 +76,27 @@ test('only the results of tools are compared', () => {
   assert.equal(agent.cell.state.memory, null);
 });
 
-test('a result that cannot be told begins nothing', () => {
+test('a settlement without a result mark does not create a memory', () => {
   const agent = guarded();
   agent.settled({ kind: 'success' }, read);
   assert.equal(agent.cell.state.memory, null);
 });
 
-test('calls are nearly the same only where somebody looked', () => {
+test('calls without a measured likeness are not nearly the same', () => {
   const agent = guarded();
   agent.says(true);
   for (let fingerprint = 1; fingerprint < 5; fingerprint++) agent.runs({ ...read, fingerprint }, 'x '.repeat(40));
   assert.deepEqual(agent.kinds(), ['news', 'news', 'news', 'news']);
 });
 
-test('a failing call of a guarded agent is refused, and halts nothing by itself', () => {
+test('a call of a guarded agent that keeps failing is refused and does not halt the task', () => {
   const agent = guarded();
   const call = { name: 'fetch', fingerprint: 1 };
   for (let i = 0; i < 5; i++) agent.runs(call, 'no such host', false);
   assert.deepEqual([agent.judged(call), agent.check()], ['deny', allow]);
 });
 
-test('what halts a watched agent is a halt, by its turns or by a failing call that came once more', () => {
+test('a watched agent halts on repeated turns, and on one more attempt of a call that keeps failing', () => {
   const rows = [
     [true, 9],
     [false, 6],

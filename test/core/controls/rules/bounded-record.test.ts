@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createBoundedRecord, dropItem, putItem } from '../../../../src/core/controls/rules/bounded-record.ts';
 import { ruleCellsMax } from '../../../../src/core/limits.ts';
 
-test('the size is right after repeated puts and drops', () => {
+test('the size equals the number of items after repeated puts and drops', () => {
   const bag = createBoundedRecord<number>();
   assert.equal(putItem(bag, 'k:1', 1), 1);
   assert.equal(putItem(bag, 'k:1', 2), 2);
@@ -14,7 +14,7 @@ test('the size is right after repeated puts and drops', () => {
   assert.deepEqual(bag, { size: 1, items: { 'k:2': 3 } });
 });
 
-test('a full bag loses its oldest tenth when something new comes, and only then', () => {
+test('a full record drops its oldest tenth when a new key is put, not when a known key is put', () => {
   const bag = createBoundedRecord<number>();
   for (let at = 0; at < ruleCellsMax; at++) putItem(bag, `k:${at}`, at);
   putItem(bag, 'k:0', 0);

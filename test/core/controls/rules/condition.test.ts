@@ -5,7 +5,7 @@ import { frequencyHistoryMax, frequencyWindowMaxMs } from '../../../../src/core/
 
 const error = (text: string) => parseCondition(text).error;
 
-test('one pair of quotes is taken off, where it is a pair', () => {
+test('unquote removes one matching pair of quotes', () => {
   const rows: readonly [string, string][] = [
     ['"a"', 'a'],
     ["'a'", 'a'],
@@ -19,7 +19,7 @@ test('one pair of quotes is taken off, where it is a pair', () => {
   for (const [text, bare] of rows) assert.equal(unquote(text), bare, text);
 });
 
-test('a long text is quoted by its beginning, and any other value by its type', () => {
+test('a parse error quotes the beginning of a long text, and the type of a value that is not text', () => {
   const long = 'abcdefgh'.repeat(100);
   const { error: whole } = parseFailure('no', long);
   const shown = /^no, got "(.*)…"$/.exec(whole)?.[1] ?? '';
@@ -29,7 +29,7 @@ test('a long text is quoted by its beginning, and any other value by its type', 
   assert.equal(parseFailure('no', 5).error, 'no, got "number"');
 });
 
-test('a frequency has a count and a window, each within its ends, in its largest unit', () => {
+test('a frequency needs a count and a window within limits, and its window is written in the largest unit', () => {
   const rows: readonly [text: string, count: number, windowMs: number, window: string][] = [
     ['frequency>0', 0, 3_600_000, '1h'],
     ['frequency>3/', 3, 3_600_000, '1h'],

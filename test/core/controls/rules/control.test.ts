@@ -79,7 +79,7 @@ describe('fired rules', () => {
   const throttle = rule('d>1|throttle');
   const rules = [abort, abortToo, confirm, confirmToo, throttle];
 
-  it('halt on abort, with every reason for it', () => {
+  it('halt on abort, with the reasons of all abort rules', () => {
     const verdict = stop(bench(rules).judge(0, hits(confirm, abort, abortToo)));
     assert.equal(verdict.kind, 'halt');
     assert.equal(verdict.code, 'rule_abort');
@@ -95,17 +95,17 @@ describe('fired rules', () => {
     assert.equal(verdict.reason, 'sure?; seen ability');
   });
 
-  it('do not ask again once approved, but still abort', () => {
+  it('do not ask again after an approval, but still abort', () => {
     assert.equal(bench(rules).judge(0, { ...hits(confirm), approvedBy: 'Ann' }).kind, 'allow');
     assert.equal(bench(rules).judge(0, { ...hits(confirm, abort), approvedBy: 'Ann' }).kind, 'halt');
   });
 
-  it('let an unmatched action pass, and a hit of a rule that is not in force', () => {
+  it('allow an action without hits, and a hit of a rule that is not in force', () => {
     assert.equal(bench(rules).judge(0).kind, 'allow');
     assert.equal(bench([]).judge(0, hits(abort)).kind, 'allow');
   });
 
-  it('space actions under a throttle that is not about frequency', () => {
+  it('enforce a minimum interval between actions under a throttle without a frequency', () => {
     const at = bench(rules);
     assert.equal(at.propose(1_000, hits(throttle)).kind, 'allow');
     const verdict = stop(at.propose(2_000, hits(throttle)));
@@ -116,7 +116,7 @@ describe('fired rules', () => {
     assert.equal(at.propose(61_000, hits(throttle)).kind, 'allow');
   });
 
-  it('let the strictest win: a throttle that refuses goes before a question, a question before a wait', () => {
+  it('give the strictest verdict: a throttle refusal before a question, a question before a wait', () => {
     for (const [mode, kind] of [
       ['skip', 'deny'],
       ['delay', 'ask'],
@@ -149,13 +149,13 @@ describe('frequency outside chains', () => {
     assert.equal(at.propose(hour + 1_000).kind, 'allow');
   });
 
-  it('keeps no more moments than it needs', () => {
+  it('keeps no more times than the rule needs', () => {
     const at = bench([rule('frequency>3/1s|abort')]);
     for (let i = 0; i < 100; i++) at.propose(i * 1_000);
     assert.ok((Object.values(at.state.times.items)[0]?.times.length ?? 99) <= 7);
   });
 
-  it('waits where the delay is short enough, else refuses with the time', () => {
+  it('waits if the delay is short enough, otherwise refuses with the retry time', () => {
     const at = bench([rule('frequency>1/1m|throttle')], { throttle: 'delay', maxDelaySecs: 10 });
     at.propose(0);
     assert.deepEqual([at.judge(50_000).kind, stop(at.judge(50_000)).retryAtMs], ['wait', 60_000]);
@@ -163,13 +163,13 @@ describe('frequency outside chains', () => {
     assert.equal(at.judge(60_000).kind, 'allow');
   });
 
-  it('never lets anything pass where none is allowed, and names no time', () => {
+  it('refuses every call without a retry time if the allowed count is zero', () => {
     const verdict = stop(bench([rule('frequency>0/1s|throttle')], { throttle: 'delay' }).judge(0));
     assert.equal(verdict.kind, 'deny');
     assert.equal(verdict.retryAtMs, undefined);
   });
 
-  it('aborts and asks as the rule says, with a reason of its own', () => {
+  it('aborts and asks as the rule says, with a reason that states the count and the limit', () => {
     for (const [word, kind] of [
       ['abort', 'halt'],
       ['confirm', 'ask'],
@@ -181,7 +181,7 @@ describe('frequency outside chains', () => {
     }
   });
 
-  it('counts by agent, and neither steps nor model calls unless the rule names them', () => {
+  it('counts by agent, and counts steps and model calls only for a rule that names the tool', () => {
     const at = bench([rule('frequency>0/1h|abort', 'agent:A')]);
     assert.equal(at.judge(0).kind, 'halt');
     assert.equal(at.judge(0, { agent: 'B' }).kind, 'allow');
@@ -193,7 +193,7 @@ describe('frequency outside chains', () => {
 });
 
 describe('frequency in chains', () => {
-  it('counts runs of each chain by itself, also for a rule about all chains', () => {
+  it('counts the runs of each chain separately, also for a rule about all chains', () => {
     const at = bench([rule('frequency>1/1h|throttle', '*')]);
     const run = (chain: string) => ({ kind: 'step', name: chainRunName(chain) }) as const;
     assert.equal(at.propose(0, run('trade')).kind, 'allow');
@@ -204,7 +204,7 @@ describe('frequency in chains', () => {
     assert.equal(one.judge(0, run('other')).kind, 'allow');
   });
 
-  it('forgets the chain that came first when there are too many', () => {
+  it('drops the oldest chains when there are too many', () => {
     const at = bench([rule('frequency>1/1h|throttle', '*')]);
     const control = rulesControl([rule('frequency>1/1h|throttle', '*')], settings);
     for (let i = 0; i <= ruleCellsMax; i++) {
@@ -217,7 +217,7 @@ describe('frequency in chains', () => {
 });
 
 describe('an output rule that fired on a result', () => {
-  it('is due once, however often it fired, beside the others', () => {
+  it('is due once, however often the rule fired, together with other fired rules', () => {
     const [first, second] = [rule('output:a|contains:x|abort'), rule('output:b|contains:x|abort')];
     const at = bench([first, second]);
     at.settle(0, [first]);
@@ -225,7 +225,7 @@ describe('an output rule that fired on a result', () => {
     assert.deepEqual(stop(at.due()).rules, [first.id, second.id]);
   });
 
-  it('halts its task: at once when asked, and at the next action', () => {
+  it('halts its task, on a check and at the next action', () => {
     const abort = rule('output:error|contains:fail|abort');
     const at = bench([abort]);
     at.settle(0, [abort]);
@@ -236,7 +236,7 @@ describe('an output rule that fired on a result', () => {
     assert.equal(at.due().kind, 'allow', 'from here on the halt is latched by the task');
   });
 
-  it('asks before the next action of its task, and only once approved lets go', () => {
+  it('asks before every next action of its task until an action is approved', () => {
     const confirm = rule('output:error|contains:fail|confirm');
     const at = bench([confirm]);
     at.settle(0, [confirm]);
@@ -256,7 +256,7 @@ describe('an output rule that fired on a result', () => {
     assert.equal(at.propose(61_001).kind, 'allow');
   });
 
-  it('keeps an output rule that fired outside any task for the next call of the agent, once per rule', () => {
+  it('outside any task applies to the next call of the agent, once per rule', () => {
     const abort = rule('output:error|contains:fail|abort');
     const at = bench([abort]);
     const { task: _, ...outside } = action();
@@ -270,7 +270,7 @@ describe('an output rule that fired on a result', () => {
     assert.equal(at.judge(2).kind, 'allow');
   });
 
-  it('keeps a bounded number of tasks waiting', () => {
+  it('is kept for a bounded number of tasks', () => {
     const abort = rule('output:error|contains:fail|abort');
     const at = bench([abort]);
     for (let i = 0; i <= ruleCellsMax; i++) at.settle(0, [abort], { task: `t${i}` });
@@ -281,7 +281,7 @@ describe('an output rule that fired on a result', () => {
 });
 
 describe('the cell of the rules', () => {
-  it('is one for the whole gear, and a rule that lets nothing pass counts nothing', () => {
+  it('is one for the whole gear, and a rule with an allowed count of zero records no times', () => {
     const never = rulesControl([rule('frequency>0/1h|throttle')], settings);
     assert.deepEqual([never.name, never.scope], ['rules', 'gear']);
     const state = never.apply(

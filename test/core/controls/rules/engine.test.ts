@@ -11,7 +11,7 @@ const leak: RuleText = { target: 'tool:pay', condition: 'output:note|contains:se
 const engine = createRuleEngine(parseOperatorRules([confirm, leak]), settings);
 const ids = (rules: RulesInForce['rules']) => rules.map(({ id }) => id);
 
-test('the operator’s rules are read, each once; one that cannot be read refuses the policy', () => {
+test('rules of the operator are read without duplicates, and an unreadable rule makes the policy invalid', () => {
   assert.deepEqual(ids(parseOperatorRules([confirm, confirm])), ['tool:pay|amount>500|confirm']);
   assert.throws(() => parseOperatorRules([confirm, { ...confirm, action: 'explode' as 'abort' }]), {
     name: 'SwitchgearError',
@@ -47,7 +47,7 @@ test('rules of a model are added to those of the operator; rejected ones are ret
   assert.deepEqual((tightened as RulesInForce).tighten(['amount>100|abort'], 'trip').taken, []);
 });
 
-test('other rules of the operator keep what a model wrote before, and drop the operator’s own', () => {
+test('new rules of the operator replace the old rules of the operator and keep the rules of a model', () => {
   const { engine: before } = engine.tighten(['amount>100|abort'], 'trip');
   const next = createRuleEngine(parseOperatorRules([leak]), settings).with(before, settings) as RulesInForce;
   assert.deepEqual(ids(next.rules), ['tool:pay|output:note|contains:secret|abort', 'trip|amount>100|abort']);

@@ -61,7 +61,7 @@ function revoked(): object {
 }
 
 describe('rules on a step of a chain', () => {
-  it('compare a threshold strictly', () => {
+  it('fire on a value above the threshold, not on a value equal to the threshold', () => {
     assert.equal(onStep('amount>500|abort', { outputs: { amount: '750' } }), 'amount 750 exceeds threshold 500');
     assert.equal(onStep('amount>500|abort', { outputs: { amount: '500' } }), undefined);
     assert.equal(
@@ -84,12 +84,12 @@ describe('rules on a step of a chain', () => {
     '١٢',
     'null',
   ]) {
-    it(`fire on the text ${JSON.stringify(amount)}, which is no number`, () => {
+    it(`fire on the text ${JSON.stringify(amount)}, which is not a number`, () => {
       assert.equal(onStep('amount>500|abort', { outputs: { amount } }), 'amount is not a number, threshold 500');
     });
   }
 
-  it('fire on values that are no text and no number', () => {
+  it('fire on values that are neither text nor a number', () => {
     for (const amount of [
       null,
       true,
@@ -112,7 +112,7 @@ describe('rules on a step of a chain', () => {
     assert.ok(onStep('amount>500|abort', { outputs: { amount: 'x' } }, { onMissing: 'pending' }));
   });
 
-  it('look where the settings say, in that order', () => {
+  it('read the sources that the settings name, in that order', () => {
     const more = { args: { amount: 600 }, params: { amount: 1 } };
     const seen = (lookup: RuleSettings['lookup']) => onStep('amount>500|abort', more, { lookup });
     assert.equal(seen(['outputs', 'args', 'params']), 'amount 600 exceeds threshold 500');
@@ -120,7 +120,7 @@ describe('rules on a step of a chain', () => {
     assert.equal(seen(['outputs']), 'amount is missing, threshold 500');
   });
 
-  it('see own keys only', () => {
+  it('read own keys only', () => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       assert.equal(onStep(`${key}>1|abort`, {}), `${key} is missing, threshold 1`);
       assert.equal(onStep(`output:${key}|contains:o|abort`, {}), undefined);
@@ -128,20 +128,20 @@ describe('rules on a step of a chain', () => {
     assert.ok(onStep('__proto__>1|abort', { outputs: JSON.parse('{"__proto__":"2"}') }));
   });
 
-  it('find a text in an output, and nothing in a missing one', () => {
+  it('find a text in an output, and do not fire on a missing output', () => {
     assert.equal(onStep('output:msg|contains:fail|abort', { outputs: { msg: 'it failed' } }), 'msg contains "fail"');
     assert.equal(onStep('output:msg|contains:fail|abort', { outputs: { msg: 'it Failed' } }), undefined);
     assert.equal(onStep('output:msg|contains:fail|abort', { args: { msg: 'fail' } }, { lookup: ['args'] }), undefined);
     assert.equal(onStep('output:a|contains:1|abort', { outputs: { a: { b: [1] } } }), 'a contains "1"');
   });
 
-  it('match abilities by name or star', () => {
+  it('match abilities by name or wildcard', () => {
     assert.equal(onStep('ability:trading.execute|confirm', {}), 'ability trading.execute is about to be called');
     assert.ok(onStep('ability:trading.*|confirm', {}));
     assert.equal(onStep('ability:trading|confirm', {}), undefined);
   });
 
-  it('look at their target only', () => {
+  it('apply to their target only', () => {
     const fires = (target: string) => onStep('a>1|abort', { agent: 'A' }, {}, target) !== undefined;
     for (const target of ['*', 'trade', 'chain:trade', 'tool:trading.*', 'agent:A']) assert.ok(fires(target), target);
     for (const target of ['other', 'chain:other', 'tool:mail.*', 'agent:B', 'trading.execute'])
@@ -159,12 +159,12 @@ describe('rules on a single call', () => {
     ]);
   });
 
-  it('ask for a missing key only where no argument carries it', () => {
+  it('report a missing key only if no argument contains the key', () => {
     assert.equal(onCall('amount>5|abort', 'pay', [{ other: 1 }, { amount: 1 }]), undefined);
     assert.equal(onCall('amount>5|abort', 'pay', [{ other: 1 }, { more: 1 }]), 'amount is missing, threshold 5');
   });
 
-  it('read every argument that is an object, and paths in it', () => {
+  it('read every argument that is an object, also by path', () => {
     assert.equal(onCall('amount>5|abort', '*', [{ amount: 6 }]), 'amount 6 exceeds threshold 5');
     assert.equal(onCall('amount>5|abort', '*', { amount: '6' }), 'amount 6 exceeds threshold 5');
     assert.equal(onCall('amount>5|abort', '*', ['x', { amount: 1 }, { amount: 7n }]), 'amount 7 exceeds threshold 5');
@@ -174,7 +174,7 @@ describe('rules on a single call', () => {
     assert.equal(onCall('length>2|abort', '*', [['a', 'b', 'c']]), undefined, 'a list has no keys');
   });
 
-  it('leave calls alone that have nothing to do with the key, unless the rule names the tool', () => {
+  it('ignore calls without a number under the key, unless the rule names the tool', () => {
     for (const args of [
       undefined,
       [],
@@ -224,21 +224,21 @@ describe('rules on a single call', () => {
 });
 
 describe('rules on a result', () => {
-  it('read its fields, also of JSON text', () => {
+  it('read the fields of a result, also of JSON text', () => {
     assert.equal(onResult('output:error|contains:fail|abort', '*', { error: 'it failed' }), 'error contains "fail"');
     assert.equal(onResult('output:error|contains:fail|abort', '*', ' {"error":"it failed"}'), 'error contains "fail"');
     assert.equal(onResult('output:error|contains:fail|abort', '*', { other: 'fail' }), undefined);
     assert.equal(onResult('output:error|contains:fail|abort', '*', { error: 'fine' }), undefined);
   });
 
-  it('look at outputs of their target only', () => {
+  it('read the results of their target only', () => {
     for (const target of ['tool:mail', 'agent:B', 'chain:pay']) {
       assert.equal(onResult('output:error|contains:fail|abort', target, { error: 'it failed' }), undefined);
     }
     assert.equal(onResult('error>1|abort', 'pay', { error: 'undefined' }), undefined, 'it is no rule on an output');
   });
 
-  it('take plain text for the output of a tool that is named, or under the key result', () => {
+  it('read plain text as the output of a tool that the rule names, or under the key result', () => {
     assert.equal(onResult('output:error|contains:fail|abort', '*', 'it failed'), undefined);
     assert.ok(onResult('output:error|contains:fail|abort', 'pay', 'it failed'));
     assert.ok(onResult('output:error|contains:fail|abort', 'pay', '{ it failed'));
@@ -246,7 +246,7 @@ describe('rules on a result', () => {
     assert.equal(onResult('output:error|contains:fail|abort', 'pay', 'fine'), undefined);
   });
 
-  it('fire on a field that cannot be read, and not on one that is not there', () => {
+  it('fire on a field that cannot be read, and not on a missing field', () => {
     const circular: Record<string, unknown> = {};
     circular.amount = circular;
     assert.equal(onResult('output:amount|contains:x|abort', '*', throwing), 'amount cannot be read');
@@ -257,7 +257,7 @@ describe('rules on a result', () => {
 });
 
 describe('the table of rules', () => {
-  it('shows what every rule saw, fired or not', () => {
+  it('shows the value that every rule read, fired or not', () => {
     const rules = [
       'amount>500|abort',
       'n>5|abort',
@@ -284,7 +284,7 @@ describe('the table of rules', () => {
   });
 });
 
-describe('a name with stars', () => {
+describe('a name pattern with wildcards', () => {
   const rows: readonly (readonly [string, string, boolean])[] = [
     ['mail.*', 'mail.send', true],
     ['mail.*', 'mail', false],
@@ -301,13 +301,13 @@ describe('a name with stars', () => {
       assert.equal(isMatch(pattern, name), fits));
   }
 
-  it('gets through a hostile pair', () => {
+  it('does not match a long name if the pattern has thousands of wildcards and another ending', () => {
     assert.equal(isMatch(`${'*a'.repeat(2_000)}b`, 'a'.repeat(50_000)), false);
   });
 });
 
-describe('a row of what cannot be read', () => {
-  it('says so instead of a value', () => {
+describe('the table row of a value that cannot be read', () => {
+  it('shows "unreadable" instead of a value', () => {
     const outputs = { amount: 1 };
     const hidden = { ...step({ outputs }), outputs: throwing as never };
     const [threshold] = explainRules([rule('amount>5|abort')], hidden, settings);
@@ -320,7 +320,7 @@ describe('a row of what cannot be read', () => {
 });
 
 describe('a result that is text', () => {
-  it('has keys where it is JSON of a length that is looked at, and is else nothing to a rule for everybody', () => {
+  it('is read by a rule for all targets only if the text is a JSON object within the length limit', () => {
     const json = (length: number) => `{"note":"secret","pad":"${'x'.repeat(length - 26)}"}`;
     const fires = (result: string) => onResult('output:note|contains:secret|abort', '*', result) !== undefined;
     assert.equal(json(100).length, 100);

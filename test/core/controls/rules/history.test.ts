@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countIn, createHistory, freeAtMs, recordTime, sizeOf } from '../../../../src/core/controls/rules/history.ts';
 
-describe('a history of moments', () => {
-  it('holds at most its cap, the oldest gone, and never more than twice that in memory', () => {
+describe('a history of times', () => {
+  it('holds at most its limit of the latest times, and about twice as many in memory', () => {
     const history = createHistory();
     for (let at = 1; at <= 35; at++) {
       recordTime(history, at, 10);
@@ -14,7 +14,7 @@ describe('a history of moments', () => {
     assert.deepEqual(history.times.slice(history.from), [26, 27, 28, 29, 30, 31, 32, 33, 34, 35]);
   });
 
-  it('counts as a plain list would, in whatever order moments come', () => {
+  it('counts the times within the window, in whatever order the times are recorded', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000), { maxLength: 60 }), fc.nat(1_000), fc.nat(500), (moments, atMs, windowMs) => {
         const history = createHistory();
@@ -25,20 +25,20 @@ describe('a history of moments', () => {
     );
   });
 
-  it('has lost a moment that is exactly a window old', () => {
+  it('does not count a time that is exactly one window old', () => {
     const history = createHistory();
     recordTime(history, 100, 10);
     assert.equal(countIn(history, 50, 149), 1);
     assert.equal(countIn(history, 50, 150), 0);
   });
 
-  it('counts everything where the time is not known', () => {
+  it('counts every time if the current time is not a number', () => {
     const history = createHistory();
     recordTime(history, 5, 10);
     assert.equal(countIn(history, 1, Number.NaN), 1);
   });
 
-  it('is free again when the oldest that matters has left the window', () => {
+  it('frees a slot when the oldest time that counts has left the window', () => {
     const twice = { kind: 'frequency', count: 2, windowMs: 100, text: '' } as const;
     const history = createHistory();
     assert.equal(freeAtMs(undefined, twice), 0);
@@ -52,8 +52,8 @@ describe('a history of moments', () => {
   });
 });
 
-describe('the memory of a history', () => {
-  it('marks the oldest as gone one by one, and lets go of them in bulk', () => {
+describe('the stored list of a history', () => {
+  it('skips the oldest times one by one, and removes the skipped times in bulk', () => {
     const history = createHistory();
     const rows: readonly [atMs: number, times: readonly number[], from: number][] = [
       [1, [1], 0],

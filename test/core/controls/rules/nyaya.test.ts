@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseNyaya } from '../../../../src/core/controls/rules/nyaya.ts';
 
 describe('the <nyaya> block', () => {
-  it('keeps domain, goals and foreign lines, and reads every rule', () => {
+  it('keeps domain, goals and unknown lines, and reads every rule', () => {
     const text = [
       'Here is my plan.',
       '<nyaya>',
@@ -44,20 +44,20 @@ describe('the <nyaya> block', () => {
     assert.deepEqual(errors, ['a <nyaya> block is not closed']);
   });
 
-  it('takes nested tags for noise and loses no rule over them', () => {
+  it('ignores nested tags and still reads every rule', () => {
     const { rules, errors } = parseNyaya('<nyaya>\nB:a>1|abort\n<nyaya>B:b>2|abort\n</nyaya></nyaya>');
     assert.equal(rules.length, 2);
     assert.deepEqual(errors, []);
   });
 
-  it('reports every rule line it cannot read, also in lists and small letters', () => {
+  it('reports every unreadable rule line, also in lists and in lower case', () => {
     const { rules, errors } = parseNyaya('<nyaya>\nB:amount=5|abort\n- b:a>1|Abort\n* B:a>1|abort\n</nyaya>');
     assert.equal(rules.length, 1);
     assert.equal(errors.length, 2);
     assert.match(errors[0] ?? '', /amount=5/);
   });
 
-  it('is bounded in lines and characters', () => {
+  it('is limited in lines and characters', () => {
     const many = parseNyaya(`<nyaya>${'\nB:a>1|abort'.repeat(1_200)}</nyaya>`);
     assert.match(many.errors[0] ?? '', /at most 1000 lines/);
     assert.equal(many.rules.length, 999); // The first line is empty.
@@ -72,7 +72,7 @@ describe('the <nyaya> block', () => {
     assert.match(parseNyaya(7 as unknown as string).errors[0] ?? '', /must be text/);
   });
 
-  it('gets through hostile text of a million characters', () => {
+  it('reads no rule from hostile text of more than a million characters', () => {
     for (const text of [
       '<nyaya>'.repeat(200_000),
       '</nyaya>'.repeat(200_000),

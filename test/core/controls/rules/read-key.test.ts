@@ -12,7 +12,7 @@ const hostile = {
   },
 };
 
-test('a key is looked up as it is, then as a path of own properties', () => {
+test('a key is read as a property name first, then as a path of own properties', () => {
   const rows: readonly [source: unknown, key: string, seen: object][] = [
     [{ a: 1 }, 'a', value(1)],
     [{ a: null }, 'a', value(null)],
@@ -30,7 +30,7 @@ test('a key is looked up as it is, then as a path of own properties', () => {
   for (const [source, key, seen] of rows) assert.deepEqual(readKey(source, key), seen, key);
 });
 
-test('every argument that is an object is looked into, lists aside, and only so many', () => {
+test('a key is read in every object argument, not inside lists, up to a maximum number of arguments', () => {
   assert.deepEqual(readKeyInArgs([{ a: 1 }, [{ a: 2 }], 'x', { a: 3 }], 'a'), [value(1), missing, value(3)]);
   assert.deepEqual(readKeyInArgs({ a: 1 }, 'a'), [value(1)]);
   assert.deepEqual(readKeyInArgs([], 'a'), [missing]);
@@ -40,7 +40,7 @@ test('every argument that is an object is looked into, lists aside, and only so 
   assert.deepEqual(readKeyInArgs(gone.proxy, 'a'), [unreadable]);
 });
 
-test('a number is a finite one, or text that is a plain decimal', () => {
+test('parseNumber accepts finite numbers and plain decimal text', () => {
   const rows: readonly [unknown, number | undefined][] = [
     [5, 5],
     [7n, 7],
@@ -61,7 +61,7 @@ test('a number is a finite one, or text that is a plain decimal', () => {
   for (const [given, number] of rows) assert.ok(Object.is(parseNumber(given), number), String(given));
 });
 
-test('the text of a value is had without trusting it', () => {
+test('stringifyValue returns undefined for a value that cannot be read', () => {
   assert.equal(stringifyValue({ a: 1 }), '{"a":1}');
   assert.equal(stringifyValue(null), 'null');
   assert.equal(stringifyValue(5), '5');

@@ -18,7 +18,7 @@ const refused = (reason: string, seen: string): EntryBody => ({
   enforced: true,
 });
 
-test('what speaks in the words of a rule is kept without the number it saw, at any depth', () => {
+test('redaction removes the observed number from rule messages at any depth', () => {
   assert.deepEqual(redact(refused(told, told)), refused(bare, bare));
   const halted = (reason: string): EntryBody => ({
     type: 'task-halted',

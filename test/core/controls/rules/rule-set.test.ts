@@ -11,7 +11,7 @@ function rule(text: string, target = 'chain:trade', origin: RuleOrigin = 'operat
 }
 
 describe('the rules in force', () => {
-  it('replace a rule of the same target, condition and action in its place', () => {
+  it('replace a rule with the same target, condition and action without changing the order', () => {
     const { rules } = createRuleSet([rule('a>1|abort|"old"'), rule('b>1|abort'), rule('a > 1.0|abort|"new"')]);
     assert.deepEqual(
       rules.map((one) => [one.id, one.reason]),
@@ -22,7 +22,7 @@ describe('the rules in force', () => {
     );
   });
 
-  it('keep the operator’s rule where a model writes the same', () => {
+  it('keep the rule of the operator when a model writes the same rule', () => {
     const operator = rule('a>1|abort|"mine"');
     const { rules, rejected } = addRules([operator], [rule('a>1|abort|"yours"', 'chain:trade', 'model')]);
     assert.deepEqual(rules, [operator]);
@@ -30,7 +30,7 @@ describe('the rules in force', () => {
     assert.deepEqual(addRules([rule('a>1|abort|"yours"', 'chain:trade', 'model')], [operator]).rules, [operator]);
   });
 
-  it('keep both where a model writes a weaker or stricter action', () => {
+  it('keep both rules when a model writes a weaker or stricter action', () => {
     const { rules, rejected } = addRules(
       [rule('a>1|confirm')],
       [rule('a>1|throttle', 'chain:trade', 'model'), rule('a>1|abort', 'chain:trade', 'model')],
@@ -39,7 +39,7 @@ describe('the rules in force', () => {
     assert.equal(rejected.length, 0);
   });
 
-  it('take rules of a model for one chain or one agent only', () => {
+  it('accept rules of a model only for one chain or one agent', () => {
     for (const target of ['*', 'tool:mail', 'tool:*', 'mail.*', 'agent:*']) {
       const { rules, rejected } = createRuleSet([rule('a>1|abort', target, 'model')]);
       assert.equal(rules.length, 0, target);
@@ -51,7 +51,7 @@ describe('the rules in force', () => {
     }
   });
 
-  it('are bounded, and a rule in force can still be replaced at the bound', () => {
+  it('are limited in number, and a rule in force can still be replaced at the limit', () => {
     const full = Array.from({ length: rulesMax }, (_, i) => rule(`k${i}>1|abort`));
     const { rules, rejected } = addRules(full, [rule('more>1|abort'), rule('k0>1|abort|"again"')]);
     assert.equal(rules.length, rulesMax);

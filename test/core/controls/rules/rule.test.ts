@@ -36,7 +36,7 @@ describe('reading a rule', () => {
     assert.equal(spaced.reason, 'why');
   });
 
-  it('takes an hour where no window is written', () => {
+  it('uses a window of one hour if no window is written', () => {
     for (const text of [
       'frequency>10',
       'frequency>10/',
@@ -52,7 +52,7 @@ describe('reading a rule', () => {
     }
   });
 
-  it('takes two fields for an output condition', () => {
+  it('reads an output condition from two fields', () => {
     const output = rule('B:output:error_msg|contains:fail|abort|"a|b"');
     assert.deepEqual(output.condition, { kind: 'output', key: 'error_msg', contains: 'fail' });
     assert.equal(output.action, 'abort');
@@ -65,7 +65,7 @@ describe('reading a rule', () => {
     assert.equal(rule('amount>1|abort|no quotes at all').reason, 'no quotes at all');
   });
 
-  it('leaves the reason open where none or an empty one is written', () => {
+  it('leaves the reason undefined if no reason or an empty one is written', () => {
     assert.equal(rule('amount>1|abort').reason, undefined);
     assert.equal(rule('amount>1|abort|""').reason, undefined);
   });
@@ -105,12 +105,12 @@ describe('reading a rule', () => {
   ];
   for (const [text, message] of refused) it(`refuses ${text || 'nothing'}`, () => assert.match(error(text), message));
 
-  it('refuses a line beyond its bound, and what is no text', () => {
+  it('refuses a line that is too long, and a value that is not text', () => {
     assert.match(error(`amount>1|abort|"${'x'.repeat(ruleLengthMax)}"`), /at most 4096 characters/);
     assert.match(error(undefined as unknown as string), /must be text/);
   });
 
-  it('reads targets in one spelling and refuses those that mean nobody', () => {
+  it('reads targets in one spelling and refuses invalid targets', () => {
     const targets = {
       '*': '*',
       trade: 'trade',
@@ -124,7 +124,7 @@ describe('reading a rule', () => {
     }
   });
 
-  it('reads the form of a chain file, and refuses what is no text in it', () => {
+  it('reads the form of a chain file, and refuses fields that are not text', () => {
     const { rule: read } = parseRuleText(
       { target: 'x', condition: 'output:k|contains:no', action: 'confirm', reason: 'Why' },
       'model',
@@ -155,7 +155,7 @@ describe('printing a rule', () => {
   const action = fc.constantFrom('abort', 'confirm', 'throttle');
   const reason = fc.option(fc.string({ unit: 'grapheme', maxLength: 300 }), { nil: undefined });
 
-  it('gives the rule back when it is read again, for every kind of condition', () => {
+  it('prints text that parses to the same rule, for every kind of condition', () => {
     const reached = new Set<string>();
     fc.assert(
       fc.property(condition, action, reason, (condition, action, reason) => {
@@ -174,7 +174,7 @@ describe('printing a rule', () => {
     assert.equal(reached.size, 4);
   });
 
-  it('gives back what is hard to write', () => {
+  it('prints quotes, spaces and negative zero so that the text parses to the same rule', () => {
     for (const condition of [
       'output:k|contains:"" fail ""',
       "output:k|contains:''x''",
@@ -188,7 +188,7 @@ describe('printing a rule', () => {
     assert.match(parseRuleText({ target: '*', condition: 'B:a>1', action: 'abort' }).error ?? '', /needs a key/);
   });
 
-  it('never throws on any text', () => {
+  it('parsing never throws on any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         const parsed = parseRule(text, { target: text });
@@ -198,15 +198,15 @@ describe('printing a rule', () => {
     );
   });
 
-  it('makes the id of target, condition and action alone', () => {
+  it('derives the id from target, condition and action alone', () => {
     assert.equal(rule('frequency>10/60m|throttle|"a"').id, rule('B:frequency>10|throttle|"b"').id);
     assert.notEqual(rule('a>1|abort').id, rule('a>1|confirm').id);
     assert.equal(retarget(rule('a>1|abort'), 'chain:x').id, 'chain:x|a>1|abort');
   });
 });
 
-describe('the ends of a rule', () => {
-  it('says which part is missing', () => {
+describe('the limits of a rule', () => {
+  it('an error names the missing part', () => {
     assert.match(error('|abort'), /^condition must be/);
     assert.match(error('abort'), /^rule must be condition\|action/);
     assert.match(error('output:x|contains:y'), /^rule must be condition\|action/);
@@ -214,7 +214,7 @@ describe('the ends of a rule', () => {
     assert.equal(error('a>1||why'), 'action must be abort, confirm or throttle, got ""');
   });
 
-  it('takes as many characters as are allowed, condition and reason together', () => {
+  it('condition and reason together may have the maximum length and no more', () => {
     const text = (reason: number): RuleText => {
       return { target: '*', condition: 'a>1', action: 'abort', reason: 'x'.repeat(reason) };
     };

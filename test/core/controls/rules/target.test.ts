@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isFor, isNarrow, namesTool, parseTarget } from '../../../../src/core/controls/rules/target.ts';
 import { nameLengthMax } from '../../../../src/core/limits.ts';
 
-test('a target has one spelling, or is none', () => {
+test('parseTarget returns a target in one spelling, and undefined for an invalid target', () => {
   const rows: readonly [unknown, string | undefined][] = [
     ['*', '*'],
     [' * ', '*'],
@@ -26,7 +26,7 @@ test('a target has one spelling, or is none', () => {
   for (const [text, target] of rows) assert.equal(parseTarget(text), target, String(text));
 });
 
-test('a rule looks at those whom its target means', () => {
+test('a rule applies to the tools, agents and chains that its target names', () => {
   const call = { tool: 'mail.send', agent: 'ann' };
   const step = { ...call, chain: 'trade' };
   const rows: readonly [target: string, subject: Parameters<typeof isFor>[1], fits: boolean][] = [
@@ -45,7 +45,7 @@ test('a rule looks at those whom its target means', () => {
   for (const [target, subject, fits] of rows) assert.equal(isFor(target, subject), fits, target);
 });
 
-test('a target may name a tool, and may be narrow enough for a model', () => {
+test('namesTool needs a target that names the tool; isNarrow needs one chain or one agent', () => {
   const names: readonly [string, boolean][] = [
     ['tool:mail', true],
     ['tool:ma*', true],
