@@ -9,7 +9,7 @@ import { defaultSettings } from '../src/core/controls/defaults.ts';
 import { describeApi, listValues } from './api.ts';
 import { listEntryPoints, listExports, listFiles, readText, root } from './harness/source.ts';
 
-test('the declarations of every entry point are those of api/', () => {
+test('the declarations of every entry point equal the files in api/', () => {
   const described = describeApi();
   const advice = 'the public API changed. If the change is meant, run `npm run api` and commit api/';
   assert.deepEqual(readdirSync(join(root, 'api')).sort(), [...described.keys()].sort(), advice);
@@ -23,7 +23,7 @@ test('each entry point exports exactly the names of its declaration', async () =
   }
 });
 
-test('no name means two things: a name shared by two doors is the same thing', async () => {
+test('a name that two entry points export is the same value in both', async () => {
   const known = new Map<string, { readonly value: unknown; readonly door: string }>();
   for (const door of listEntryPoints()) {
     if (door.name.startsWith('switchgear/adapters/')) continue; // One verb for all of them.
@@ -70,7 +70,7 @@ test('the doc comment of every option contains its default', () => {
   );
 });
 
-test('the default in the doc comment of a setting is the one in force', () => {
+test('the default in the doc comment of a setting is the default in use', () => {
   const { circuitBreaker, loop, task, delegation, ruleSettings, approval, prices, journal, alerts } = defaultSettings;
   const values: Record<string, object> = {
     BreakerSettings: circuitBreaker,

@@ -9,14 +9,14 @@ import { listEntryPoints, listFiles, readText, root } from './harness/source.ts'
 const map = readText('ARCHITECTURE.md');
 const named = new Set([...map.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name));
 
-test('every folder of src is on the map', () => {
+test('ARCHITECTURE.md lists every folder of src', () => {
   const folders = new Set(listFiles('src').map((path) => `${posix.dirname(path).replace(/^src\/?/, '')}/`));
   folders.delete('/');
   const missing = [...folders].filter((folder) => !named.has(folder));
   assert.deepEqual(missing, [], 'add these folders to the table of ARCHITECTURE.md');
 });
 
-test('every entry point is on the map', () => {
+test('ARCHITECTURE.md lists every entry point', () => {
   const adapters = 'switchgear/adapters/';
   const missing = listEntryPoints()
     .map(({ name }) => name)
@@ -24,7 +24,7 @@ test('every entry point is on the map', () => {
   assert.deepEqual(missing, [], 'add these entry points to ARCHITECTURE.md');
 });
 
-test('every folder and file that the map names exists', () => {
+test('every folder and file that ARCHITECTURE.md names exists', () => {
   const top = new Set(listFiles('src').map((path) => path.split('/')[1]));
   const gone = [...named].filter((name) => {
     if (!name.includes('/') || name.startsWith('switchgear/')) return false;

@@ -53,7 +53,7 @@ const gearWith = (document: string) => `const gear = createSwitchgear({ policy: 
 const limit = '{ task: { max_tool_calls: 1 } }';
 
 for (const format of ['esm', 'cjs'] as const) {
-  test(`bundled as ${format}, a gear without a policy protects by default`, async (context) => {
+  test(`bundled as ${format}, a gear without a policy uses the default protections`, async (context) => {
     const { out, err } = await run(context, format, `${gear} const gear = createSwitchgear(); ${callTwice}`);
     assert.equal(out, 'ran', err);
   });

@@ -34,7 +34,7 @@ const programFolder = createProgramFolder(
 const programs = findPrograms(programFolder, (program) => !isOfFramework(program));
 addExamples(programFolder, (example) => !needsFramework(example));
 
-test('blocks are in languages that can be checked', () => {
+test('every code block is in a language that can be checked', () => {
   const known = new Set(['ts', 'sh', 'toml', 'yaml', 'json', 'text', 'mermaid', '']);
   const strange = pages.flatMap(({ blocks }) => blocks.filter(({ language }) => !known.has(language)));
   assert.deepEqual(strange, []);
@@ -49,7 +49,7 @@ test('every entry point has an example in the doc comment of its main function, 
   assert.deepEqual(missing, []);
 });
 
-test('the reference names every code, every type of entry, every member of gear and task', () => {
+test('the reference names every code, every entry type, and every member of gear and task', () => {
   const missing = (path: string, names: Iterable<string>) => {
     const text = readText(path);
     return [...new Set(names)]
@@ -77,7 +77,7 @@ test('the reference names every code, every type of entry, every member of gear 
   );
 });
 
-test('every policy and every chain on a page is right', () => {
+test('every policy and every chain on a page is valid', () => {
   for (const { language, text, where } of pages.flatMap(({ blocks }) => blocks)) {
     if (isChain(text)) assert.deepEqual(readChain(text, `${where}.${language}`).problems, []);
     else if (language === 'toml' || language === 'yaml' || language === 'json')

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { protect } from '../src/adapters/langchain/index.ts';
 import { createSwitchgear } from '../src/guard/create-switchgear.ts';
 
-test('without its package the adapter names the one to install, and nothing runs unguarded', async () => {
+test('an adapter without its peer package names the package to install, and runs no call unguarded', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   gear.breaker('read').hold('not now');
   const { middleware } = protect({ model: {}, middleware: [] as { wrapToolCall?: unknown }[] }, { gear });
@@ -20,7 +20,7 @@ test('without its package the adapter names the one to install, and nothing runs
   assert.equal(reached, 0);
 });
 
-test('without the MCP client a chain names the package to install', () => {
+test('a chain without the MCP client package names the package to install', () => {
   const hide = `import { registerHooks } from 'node:module';
     registerHooks({
       resolve(specifier, context, next) {

@@ -273,7 +273,7 @@ test('the order of the controls changes neither the decision nor the retry time'
     400,
   ));
 
-test('judging writes nothing, whatever the state', (context) =>
+test('judge changes no state', (context) =>
   holds(
     context,
     (reached) =>
@@ -298,7 +298,7 @@ test('judging writes nothing, whatever the state', (context) =>
     400,
   ));
 
-test('learning depends on state and event alone: a clone learns the same, and the state stays plain JSON', (context) =>
+test('apply depends on state and event alone: a clone ends up equal, and the state stays plain JSON', (context) =>
   holds(
     context,
     (reached) =>
@@ -374,7 +374,7 @@ function freeze<T>(value: T): T {
 
 const quiet = { log: 'silent', env: {}, project: 'properties' } as const;
 
-test('money spent never exceeds a limit, of the task or of anyone above it, with calls in flight', (context) =>
+test('spending never exceeds the limit of a task or an ancestor, including calls in flight', (context) =>
   holds(
     context,
     (reached) =>
@@ -446,7 +446,7 @@ test('money spent never exceeds a limit, of the task or of anyone above it, with
     150,
   ));
 
-test('settling a call again, later or with another ending, counts once', (context) =>
+test('a call that is settled again, later or with another outcome, counts once', (context) =>
   holds(
     context,
     (reached) =>
@@ -503,7 +503,7 @@ test('settling a call again, later or with another ending, counts once', (contex
     150,
   ));
 
-test('a random run, written down at level all, replays without a difference', (context) =>
+test('the journal of a random run at level all replays without a difference', (context) =>
   holds(
     context,
     (reached) =>
@@ -530,7 +530,7 @@ test('a random run, written down at level all, replays without a difference', (c
     60,
   ));
 
-test('whatever a control of one’s own throws, a guarded call is refused and never throws', (context) =>
+test('a custom control that throws any value refuses the guarded call, and the call does not throw', (context) =>
   holds(
     context,
     (reached) =>
@@ -564,7 +564,7 @@ test('whatever a control of one’s own throws, a guarded call is refused and ne
     100,
   ));
 
-test('a watcher passes at most its events per window, and then none until a restart', (context) =>
+test('a watcher passes at most maxEvents per window, and after a trip no event until a restart', (context) =>
   holds(
     context,
     (reached) =>
@@ -598,7 +598,7 @@ test('a watcher passes at most its events per window, and then none until a rest
     200,
   ));
 
-test('a call is refused as paused exactly while its task, one above it, or all are paused', (context) =>
+test('a call is refused as paused exactly while its task, an ancestor or all tasks are paused', (context) =>
   holds(
     context,
     (reached) =>

@@ -22,7 +22,7 @@ test('a control has the name and the scope that its declaration states', () => {
   }
 });
 
-test('every control has a name of its own and a summary', () => {
+test('every control has a unique name and a summary', () => {
   const names = controlDeclarations.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const { name, summary } of controlDeclarations) {

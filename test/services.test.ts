@@ -92,7 +92,7 @@ for (const [programs, uid, missing] of [
   });
 }
 
-test('two runners that start while the package manager is locked wait, and find the service', async (context) => {
+test('two runners that start while the package manager is locked wait, and then find the service', async (context) => {
   const folder = machine(context, ['apt-get']);
   const lock = join(folder, 'locked');
   mkdirSync(lock);
@@ -104,7 +104,7 @@ test('two runners that start while the package manager is locked wait, and find 
   }
 });
 
-test('a package manager that fails is quoted, after its lists were read anew', async (context) => {
+test('the errors of a failing package manager are printed, also after an update of its lists', async (context) => {
   const folder = machine(context, ['apt-get']);
   writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\necho "E: Unable to locate package $*" >&2\nexit 100\n');
   const { missing, printed } = await makeReadyOn(folder, 0);
@@ -117,7 +117,7 @@ test('a package manager that fails is quoted, after its lists were read anew', a
   );
 });
 
-test('without its service a test is skipped with the reason and counted; on CI it fails', async (context) => {
+test('a test without its service is skipped with the reason and counted, and fails on CI', async (context) => {
   const folder = machine(context, []);
   const PATH = [folder, dirname(process.execPath)].join(delimiter);
   const args = ['test/run-tests.ts', '--without=redis-server', 'test/hooks/hooks-on-redis.test.ts'];

@@ -8,7 +8,7 @@ import { simulate } from './simulation/world.ts';
 
 const seeds = 100;
 
-test(`${seeds} simulated worlds agree with the plain model of what should happen`, async () => {
+test(`${seeds} simulated runs agree with the reference model`, async () => {
   const reached = new Set<string>();
   for (let seed = 1; seed <= seeds; seed++) {
     const run = await simulate(seed);
@@ -34,12 +34,12 @@ test(`${seeds} simulated worlds agree with the plain model of what should happen
   assert.deepEqual([...reached].sort(), wanted);
 });
 
-test('the same seed plays the same world', async () => {
+test('the same seed gives the same simulated run', async () => {
   const [first, second] = [await simulate(7), await simulate(7)];
   assert.deepEqual({ ...first, reached: [...first.reached] }, { ...second, reached: [...second.reached] });
 });
 
-test('the line of every planted fault stands in the source exactly once', () => {
+test('the source line of every planted fault occurs exactly once', () => {
   const sources = listFiles('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
   const texts = sources.map(readText);
   const adrift = faults.filter(({ find }) => texts.reduce((sum, text) => sum + text.split(find).length - 1, 0) !== 1);

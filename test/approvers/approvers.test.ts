@@ -134,7 +134,7 @@ test('the terminal approver repeats the question after an unknown word, and stri
   assert.equal(text.match(/Please say y, n, run, always\./g)?.length, 2);
 });
 
-test('a card that offers less is answered with less', async () => {
+test('the terminal approver does not accept an answer that the card does not offer', async () => {
   const { approver, input, shown } = typing();
   const asked = approver.ask({ ...questionCard(), actions: ['approve', 'decline'] }, signal());
   input.write('always\n');
@@ -143,7 +143,7 @@ test('a card that offers less is answered with less', async () => {
   assert.match(shown.join(''), /\[y\/n\]/);
 });
 
-test('a terminal that is closed, or only babbles, has not answered', async () => {
+test('the terminal approver rejects if the input closes or has no yes or no in five lines', async () => {
   const closed = typing();
   const asked = closed.approver.ask(questionCard(), signal());
   closed.input.end();
@@ -154,7 +154,7 @@ test('a terminal that is closed, or only babbles, has not answered', async () =>
   await assert.rejects(again, /the terminal gave no yes or no/);
 });
 
-test('a webhook is sent the card with the headers, and its answer must be one', async () => {
+test('a webhook receives the card and the headers, and an invalid response rejects', async () => {
   const bad: readonly ((response: ServerResponse) => void)[] = [
     (response) => response.end('{"approved":"yes"}'),
     (response) => response.end('not json'),
@@ -174,7 +174,7 @@ test('a webhook is sent the card with the headers, and its answer must be one', 
   }
 });
 
-test('after a 202 a webhook leaves the answer to others', async () => {
+test('after a response with status 202 another approver may answer', async () => {
   const { url, close } = await serving((response) => response.writeHead(202).end());
   const { kept, answer } = store();
   const card = questionCard();
@@ -184,7 +184,7 @@ test('after a 202 a webhook leaves the answer to others', async () => {
   close();
 });
 
-test('a webhook goes to this machine or over https', () => {
+test('a webhook URL must use https or point to the local machine', () => {
   for (const url of ['https://example.com/a', 'http://localhost:1', 'http://127.0.0.1', 'http://[::1]:2/x']) {
     assert.ok(webhookApprover({ url }).name.startsWith('webhook '));
   }
@@ -193,7 +193,7 @@ test('a webhook goes to this machine or over https', () => {
   }
 });
 
-test('the first of several answers counts, the others are aborted, and if all fail there is no answer', async () => {
+test('firstAnswer takes the first answer and aborts the rest, and rejects if all approvers fail', async () => {
   let wasLetGo = false;
   const silent: Approver = {
     name: 'silent',

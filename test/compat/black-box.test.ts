@@ -17,12 +17,12 @@ function session(config: Partial<BreakerConfig> = {}, options: SessionBreakerOpt
   return { breaker, clock, beat };
 }
 
-test('the defaults are those of the policy', () => {
+test('the default limits equal the defaults of the policy', () => {
   assert.deepEqual(new SessionBreaker({}, { env: {} }).config, DEFAULT_BREAKER_CONFIG);
   assert.deepEqual(configFromEnv({}), DEFAULT_BREAKER_CONFIG);
 });
 
-test('a halt stays the same object for every later event of its task, and other tasks go on', () => {
+test('every later event of a halted task returns the same halt object, and other tasks continue', () => {
   const { breaker, beat } = session({ maxToolCallsPerTask: 1 });
   beat('a', 'starting');
   beat('b', 'starting');
@@ -37,7 +37,7 @@ test('a halt stays the same object for every later event of its task, and other 
   assert.deepEqual(breaker.snapshot().activeTasks, ['b']);
 });
 
-test('a task that starts again after its end has a clean bucket', () => {
+test('a task that starts again after its end has counters of zero', () => {
   const { breaker, beat } = session({ maxToolCallsPerTask: 1 });
   for (let round = 0; round < 3; round++) {
     beat('a', 'starting');
@@ -47,7 +47,7 @@ test('a task that starts again after its end has a clean bucket', () => {
   assert.equal(breaker.snapshot().internalErrors, 0);
 });
 
-test('a sweep returns each halt once, also one that another call found', () => {
+test('a sweep returns each halt once, including a halt that another call detected', () => {
   const { breaker, clock, beat } = session();
   beat('a', 'starting');
   clock.advance(300_000);
@@ -65,7 +65,7 @@ test('a sweep returns each halt once, also one that another call found', () => {
   );
 });
 
-test('sweeping by hand leaves one timer, and none when the last task has ended', () => {
+test('explicit sweeps leave one timer pending, and the end of the last task leaves none', () => {
   const { breaker, clock, beat } = session();
   beat('a', 'starting');
   for (let i = 0; i < 5; i++) breaker.sweep();
@@ -74,7 +74,7 @@ test('sweeping by hand leaves one timer, and none when the last task has ended',
   assert.equal(clock.pending, 0);
 });
 
-test('onHalt hears of each halted task once, and may itself fail', () => {
+test('onHalt is called once for each halted task, and may throw', () => {
   const heard: [string, HaltReason][] = [];
   const onHalt = (taskId: string, halt: HaltReason) => {
     heard.push([taskId, halt]);
@@ -93,7 +93,7 @@ test('onHalt hears of each halted task once, and may itself fail', () => {
   assert.equal(breaker.snapshot().internalErrors, 2);
 });
 
-test('usage is priced as Sonnet 4 whatever the model, unless prices are handed in', () => {
+test('usage of any model costs the Sonnet 4 price unless the caller passes prices', () => {
   const usage = { input_tokens: 1_000_000, output_tokens: 0, cache_read_input_tokens: 1_000_000 };
   const spent = (options: SessionBreakerOptions) => {
     const { breaker, beat } = session({}, options);
@@ -119,7 +119,7 @@ test('events without a task are counted as ignored', () => {
   assert.deepEqual([activeTasks, ignoredEvents, tasks[0]?.toolCalls], [['a'], 5, 0]);
 });
 
-test('tasks may have any name', () => {
+test('a task id may be any string', () => {
   const { breaker, beat } = session({ maxToolCallsPerTask: 1 });
   for (const taskId of ['', '__proto__', 'x'.repeat(5_000), 7 as never]) {
     beat(taskId, 'starting');
@@ -129,7 +129,7 @@ test('tasks may have any name', () => {
   assert.equal(breaker.snapshot().internalErrors, 0);
 });
 
-test('an invalid config value is reported and the default used; a missing one comes from the environment', () => {
+test('an invalid config value is reported and replaced by its default; a missing value is read from env', () => {
   const lines: string[] = [];
   const config = {
     maxToolCallsPerTask: 0,
@@ -152,7 +152,7 @@ test('an invalid config value is reported and the default used; a missing one co
   assert.deepEqual(new SessionBreaker(null as never, null as never).config, configFromEnv());
 });
 
-test('after dispose nothing is active and no timer waits', () => {
+test('after dispose no task is active and no timer is pending', () => {
   const { breaker, clock, beat } = session();
   beat('a', 'starting');
   breaker.dispose();

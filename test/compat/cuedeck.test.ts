@@ -13,7 +13,7 @@ function breakerOf(threshold: number, seconds: number) {
   return { clock, breaker: createCircuitBreaker(threshold, seconds, { clock, log: 'silent', name: 'disk' }) };
 }
 
-test('a synchronous caller is refused with a throw, also after asynchronous calls', async () => {
+test('a refusal of a synchronous call is thrown, also after asynchronous calls', async () => {
   const { breaker } = breakerOf(1, 30);
   assert.equal(await breaker.call(async () => 'ok'), 'ok');
   await assert.rejects(
@@ -23,7 +23,7 @@ test('a synchronous caller is refused with a throw, also after asynchronous call
   assert.throws(() => breaker.call(() => 'ok'), { name: 'CircuitBreakerOpen' });
 });
 
-test('the refusal of another breaker inside the operation is a failure of this one', () => {
+test('a refusal by another breaker inside the operation counts as a failure', () => {
   const inner = breakerOf(1, 30).breaker;
   const { breaker } = breakerOf(2, 30);
   assert.throws(() => inner.call(fail), OperationFailed);
@@ -38,7 +38,7 @@ test('the refusal of another breaker inside the operation is a failure of this o
   assert.equal(breaker.failures, 1);
 });
 
-test('an operation may take as long as it needs, also as the probe', async () => {
+test('an operation has no time limit, also as a probe', async () => {
   const { breaker, clock } = breakerOf(1, 30);
   assert.throws(() => breaker.call(fail), OperationFailed);
   clock.advance(30_000);
@@ -56,7 +56,7 @@ test('an operation may take as long as it needs, also as the probe', async () =>
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('reset closes it, and impossible numbers are refused when it is made', () => {
+test('reset closes the breaker, and the constructor rejects invalid numbers', () => {
   const { breaker } = breakerOf(1, 30);
   assert.throws(() => breaker.call(fail), OperationFailed);
   breaker.reset();

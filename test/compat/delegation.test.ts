@@ -9,7 +9,7 @@ import {
 
 const quiet = () => {};
 
-test('a failure is booked in an update and the state stays as it was', () => {
+test('recording a failure returns an update and leaves the state unchanged', () => {
   const state = Object.freeze({ messages: [], delegation_failures: Object.freeze({ visualization: 1 }) });
   const update = recordDelegationFailure(state, 'chef_team', 'I cannot', quiet);
   assert.deepEqual(update, { delegation_failures: { visualization: 1, chef_team: 1 } });
@@ -18,7 +18,7 @@ test('a failure is booked in an update and the state stays as it was', () => {
   });
 });
 
-test('a worker may be delegated to until it has failed as often as the limit', () => {
+test('delegation to a worker is allowed until the failures of the worker reach the limit', () => {
   assert.equal(MAX_DELEGATION_FAILURES, 2);
   const once = recordDelegationFailure({}, 'chef_team', 'no', quiet);
   assert.deepEqual(checkCircuitBreaker(once, 'chef_team'), [true, '']);
@@ -31,7 +31,7 @@ test('a worker may be delegated to until it has failed as often as the limit', (
   assert.deepEqual(checkCircuitBreaker(twice, 'chef_team', 3), [true, '']);
 });
 
-test('each failure is logged in two lines and the trip in a third', () => {
+test('each failure logs two lines, and the trip logs a third line', () => {
   const lines: string[] = [];
   const once = recordDelegationFailure({}, 'chef_team', 'I cannot', (line) => lines.push(line));
   assert.deepEqual(lines, [
@@ -43,7 +43,7 @@ test('each failure is logged in two lines and the trip in a third', () => {
   assert.equal(lines[4], '\u{1f534} CIRCUIT BREAKER: chef_team has failed 2 times (limit: 2). Stopping delegation.');
 });
 
-test('the limit can be 1 or 3, and both functions and their lines follow it', () => {
+test('both functions and their log lines use a limit of 1 or 3', () => {
   for (const maxFailures of [1, 3]) {
     const lines: string[] = [];
     const breaker = delegationBreaker({ maxFailures, log: (line) => lines.push(line) });
@@ -59,7 +59,7 @@ test('the limit can be 1 or 3, and both functions and their lines follow it', ()
   }
 });
 
-test('a limit that is none is refused at once, or does not switch the breaker off', () => {
+test('delegationBreaker rejects an invalid limit, and checkCircuitBreaker uses the default limit', () => {
   for (const bad of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => delegationBreaker({ maxFailures: bad }), {
       code: 'invalid_limit',
@@ -70,7 +70,7 @@ test('a limit that is none is refused at once, or does not switch the breaker of
   }
 });
 
-test('a state without counts is clean, and counts that are none are started over', () => {
+test('a state without valid failure counts has zero failures', () => {
   for (const state of [
     undefined,
     null,
@@ -87,7 +87,7 @@ test('a state without counts is clean, and counts that are none are started over
   });
 });
 
-test('a worker may have any name', () => {
+test('the name of a worker may be any string', () => {
   const once = recordDelegationFailure({}, '__proto__', 'no', quiet);
   const twice = recordDelegationFailure(once, '__proto__', 'no', quiet);
   assert.equal(checkCircuitBreaker(twice, '__proto__')[0], false);
@@ -95,7 +95,7 @@ test('a worker may have any name', () => {
   assert.equal(checkCircuitBreaker({}, null as never)[0], true);
 });
 
-test('state that cannot be read is refused at the gate, booked by the recorder, and never throws', () => {
+test('with unreadable state the check refuses, a failure is still recorded, and neither function throws', () => {
   const hostile = {
     get delegation_failures(): never {
       throw new Error('hostile');
@@ -105,7 +105,7 @@ test('state that cannot be read is refused at the gate, booked by the recorder, 
   assert.deepEqual(recordDelegationFailure(hostile, 'w', 'no', quiet), { delegation_failures: { w: 1 } });
 });
 
-test('a log that throws does not cost the count', () => {
+test('a log function that throws does not prevent the count of the failure', () => {
   const update = recordDelegationFailure({}, 'w', 'no', () => {
     throw new Error('disk full');
   });

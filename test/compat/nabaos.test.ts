@@ -9,7 +9,7 @@ function step(more: Partial<BreakerStep> = {}): BreakerStep {
 }
 
 describe('the breaker registry', () => {
-  it('refuses a chain whose rule cannot be read, and keeps the rules it has', () => {
+  it('rejects a rule that cannot be parsed, and keeps the registered rules', () => {
     const registry = new BreakerRegistry();
     registry.register('trade', 'ability:trading.execute|abort');
     const isInvalid = (error: unknown) => error instanceof SwitchgearError && error.code === 'invalid_rule';
@@ -20,7 +20,7 @@ describe('the breaker registry', () => {
     assert.equal(registry.evaluate(step()).action, 'abort');
   });
 
-  it('takes a rule as a line, as in a chain file, and read from a block', () => {
+  it('accepts a rule as a line, as an entry of a chain file, and as parsed from a block', () => {
     const registry = new BreakerRegistry();
     const [fromBlock] = parseNyaya('<nyaya>\nB:a>1|abort|"block"\n</nyaya>').rules;
     assert.ok(fromBlock);
@@ -38,7 +38,7 @@ describe('the breaker registry', () => {
     assert.deepEqual(registry.evaluate(step()).reasons, ['new']);
   });
 
-  it('takes no global rule from a model, and keeps the operator’s where a model repeats it', () => {
+  it('rejects a global rule from a model, and keeps the rule of the operator if a model repeats that rule', () => {
     const registry = new BreakerRegistry();
     const [fromModel] = parseNyaya('<nyaya>B:a>1|abort|"model"</nyaya>').rules;
     assert.ok(fromModel);
@@ -62,7 +62,7 @@ describe('the breaker registry', () => {
     assert.equal(evaluation.retryAfterMs, 50_000);
   });
 
-  it('names no time where a throttle never ends', () => {
+  it('returns no retry time if a throttle never ends', () => {
     const registry = new BreakerRegistry();
     registry.register('trade', 'frequency>0/1m|throttle');
     registry.recordExecution('trade', 0);
@@ -70,7 +70,7 @@ describe('the breaker registry', () => {
     assert.equal(registry.evaluate(step()).retryAfterMs, undefined);
   });
 
-  it('counts every remembered run where the time is not known, and takes no such time in', () => {
+  it('counts every recorded run if the time of a step is NaN, and rejects NaN as the time of a run', () => {
     const registry = new BreakerRegistry();
     registry.register('trade', 'frequency>1/1s|abort');
     for (const atMs of [0, 60_000]) registry.recordExecution('trade', atMs);
@@ -79,14 +79,14 @@ describe('the breaker registry', () => {
     assert.equal(registry.executions('trade'), 2);
   });
 
-  it('looks in arguments and params if `lookup` contains them', () => {
+  it('reads arguments and params if `lookup` contains them', () => {
     const registry = new BreakerRegistry({ lookup: ['outputs', 'args', 'params'] });
     registry.register('trade', 'amount>5|abort');
     assert.equal(registry.evaluate(step({ params: { amount: '6' } })).reason, 'amount 6 exceeds threshold 5');
     assert.equal(registry.evaluate(step({ args: { amount: 5 }, params: { amount: '6' } })).action, null);
   });
 
-  it('explains what every rule of the chain saw', () => {
+  it('explains the value that each rule of the chain compared', () => {
     const registry = new BreakerRegistry();
     for (const line of ['amount>500|abort', 'frequency>1/1h|throttle', 'ability:mail|abort'])
       registry.register('trade', line);
@@ -98,7 +98,7 @@ describe('the breaker registry', () => {
     );
   });
 
-  it('works for chains named like parts of an object', () => {
+  it('works for chains named like properties of Object.prototype', () => {
     const registry = new BreakerRegistry();
     for (const chainId of ['__proto__', 'constructor']) {
       registry.register(chainId, 'frequency>1/1h|abort');

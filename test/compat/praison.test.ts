@@ -16,7 +16,7 @@ function failing(name: string, calls: number): void {
   }
 }
 
-test('a tool and its key are two names of one breaker', () => {
+test('the name of a tool and the key of its breaker select the same breaker', () => {
   failing('names', 3);
   assert.equal(getCircuitBreaker('names').stats.failure_count, 3);
   assert.equal(getCircuitBreaker('tool_names').stats.failure_count, 3);
@@ -46,7 +46,7 @@ test('an error about invalid settings quotes their names and values, and changes
   assert.equal(getCircuitBreaker('tool_bad').config.recovery_timeout, 60);
 });
 
-test('looking at the settings of a tool does not change them', () => {
+test('reading the settings of a tool does not change them', () => {
   const gear = defaultSwitchgear();
   const tool = gear.guard('looked_at', () => ({ error: 'down' }), { breaker: { failureThreshold: 2 } });
   tool();
@@ -57,7 +57,7 @@ test('looking at the settings of a tool does not change them', () => {
   assert.equal(breaker.config.failure_threshold, 2);
 });
 
-test('references taken before a reset stay live after it', () => {
+test('breaker references taken before a reset remain valid after the reset', () => {
   const breaker = getCircuitBreaker('tool_live');
   failing('live', 7);
   assert.deepEqual(breaker.stats, { failure_count: 5, success_count: 0, total_requests: 7, rejected_requests: 2 });

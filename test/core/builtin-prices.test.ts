@@ -14,7 +14,7 @@ test('a million tokens of each kind cost their list price in cents', () => {
   assert.equal(estimateUsageCents({ cache_read_input_tokens: million }), 30);
 });
 
-test('cache tokens come on top of the input of a blob, and cents may be fractions', () => {
+test('estimateUsageCents adds cache tokens to input tokens and may return a fraction of a cent', () => {
   assert.equal(
     estimateUsageCents({
       input_tokens: 1000,
@@ -36,18 +36,18 @@ test('an invalid token count costs nothing, and no cost is negative', () => {
   assert.equal(estimateUsageCents('usage' as never), 0);
 });
 
-test('the input of a usage includes the cache, which is taken off', () => {
+test('the input tokens of a usage include the cache tokens, which are priced separately', () => {
   const price = prices.price(
     usage({ inputTokens: 1000, cacheReadTokens: 600, cacheWriteTokens: 200, outputTokens: 100 }),
   );
   assert.deepEqual(price, { costUsd: toUsd(200 * 3 + 180 + 750 + 1500), basis: 'claude-sonnet-4' });
 });
 
-test('more cache than input means that the input excludes it, and nothing is lost', () => {
+test('if cache tokens exceed input tokens, the input excludes the cache and all tokens are priced', () => {
   assert.equal(prices.price(usage({ inputTokens: 10, cacheReadTokens: 1000 }))?.costUsd, toUsd(30 + 300));
 });
 
-test('micro-dollars are whole, rounded up per call', () => {
+test('each call costs a whole number of micro-dollars, rounded up', () => {
   assert.equal(prices.price(usage({ inputTokens: 1, cacheReadTokens: 1 }))?.costUsd, toUsd(1));
   assert.equal(prices.price(usage({ inputTokens: 1, cacheWriteTokens: 1 }))?.costUsd, toUsd(4));
   assert.equal(prices.price(usage({ inputTokens: 1 }))?.costUsd, toUsd(3));
@@ -55,7 +55,7 @@ test('micro-dollars are whole, rounded up per call', () => {
   assert.equal(prices.price(usage({ inputTokens: Number.MAX_VALUE }))?.costUsd, toUsd(Number.MAX_SAFE_INTEGER));
 });
 
-test('Sonnet 4 is known under the names of its vendors, and a call without a name is taken for it', () => {
+test('each vendor name of Sonnet 4 has the Sonnet 4 price, and so does a call without a model name', () => {
   for (const model of [
     undefined,
     '',
@@ -76,7 +76,7 @@ test('Sonnet 4 is known under the names of its vendors, and a call without a nam
   }
 });
 
-test('other models and unheard-of versions have no price here', () => {
+test('other models and unknown versions have no built-in price', () => {
   for (const model of [
     'claude-opus-4-1',
     'claude-sonnet-5',
@@ -89,7 +89,7 @@ test('other models and unheard-of versions have no price here', () => {
   }
 });
 
-test('an unknown model is never taken to be cheaper than a known one', () => {
+test('the highest price, used for an unknown model, is at least the price of every known model', () => {
   const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
   assert.deepEqual(prices.highestPrice(call), { costUsd: toUsd(90 * million), basis: 'claude-opus-4' });
   for (const change of [{ inputTokens: 9 }, { outputTokens: 9 }, { inputTokens: 9, cacheReadTokens: 9 }]) {
@@ -97,7 +97,7 @@ test('an unknown model is never taken to be cheaper than a known one', () => {
   }
 });
 
-test('the dear model costs its list price, by every kind of token', () => {
+test('the highest price is the list price of claude-opus-4 for every kind of token', () => {
   const dear = (change: Partial<TokenUsage>) => builtinPrices.highestPrice(usage(change));
   assert.deepEqual(dear({ inputTokens: million }), { costUsd: toUsd(15 * million), basis: 'claude-opus-4' });
   assert.equal(dear({ outputTokens: million }).costUsd, toUsd(75 * million));
@@ -105,18 +105,18 @@ test('the dear model costs its list price, by every kind of token', () => {
   assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).costUsd, toUsd(18.75 * million));
 });
 
-test('a blob that throws when it is read costs nothing', () => {
+test('a usage object that throws when it is read costs nothing', () => {
   const hostile = new Proxy({}, { get: () => assert.fail('not yours') });
   assert.equal(estimateUsageCents(hostile), 0);
 });
 
-test('dollars become whole micro-dollars, rounded up without binary noise', () => {
+test('dollars convert to whole micro-dollars, rounded up without floating-point error', () => {
   assert.equal(toMicros(0.07), 70_000); // 0.07 * 1e6 is 70000.00000000001.
   assert.equal(toMicros(0.0000001), 1);
   assert.equal(toMicros(0), 0);
   assert.equal(toMicros(Number.MAX_VALUE), Number.MAX_SAFE_INTEGER);
 });
 
-test('whole micro-dollars come back from dollars as they were', () => {
+test('whole micro-dollars converted to dollars and back are unchanged', () => {
   for (let micros = 1; micros < 1e14; micros = micros * 7 + 3) assert.equal(toMicros(toUsd(micros)), micros);
 });

@@ -27,7 +27,7 @@ const answer = (atMs: number, said: 'approve' | 'decline' | 'pause' = 'approve')
 const use = (atMs: number): CardEvent => ({ type: 'card-used', atMs });
 const expire = (atMs: number): CardEvent => ({ type: 'card-expired', atMs });
 
-test('a card goes from open to answered to used, or expires; nothing else changes it', () => {
+test('a card goes from open to answered to used, or expires; no other change is possible', () => {
   const rows: readonly [what: string, before: Card, event: CardEvent, after: Card][] = [
     ['an answer in time', card, answer(99), answered],
     ['an answer when its time is over', card, answer(100), card],

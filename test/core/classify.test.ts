@@ -20,13 +20,13 @@ const denied: Outcome = { kind: 'neutral', why: 'denied' };
 /** An error with some fields on it. */
 const errorOf = (fields: Readonly<Record<string, unknown>>, message = 'm') => Object.assign(new Error(message), fields);
 
-test('the outcomes that carry nothing are what they say', () => {
+test('the constants success, cancelled and givenBack have the documented kind and reason', () => {
   assert.deepEqual(success, { kind: 'success' });
   assert.deepEqual(cancelled, { kind: 'neutral', why: 'cancelled' });
   assert.deepEqual(givenBack, { kind: 'neutral', why: 'given-back' });
 });
 
-test('a returned value is a success unless it says itself that it is an error', () => {
+test('a returned value is a success unless the value is marked as an error', () => {
   const rows: readonly [unknown, Outcome][] = [
     [undefined, success],
     [null, success],
@@ -47,7 +47,7 @@ test('a returned value is a success unless it says itself that it is an error', 
   for (const [value, outcome] of rows) assert.deepEqual(returned(value), outcome, JSON.stringify(value));
 });
 
-test('every flag by which somebody says no is known, and only as true', () => {
+test('each denial flag marks a denial if its value is true, and not otherwise', () => {
   const flags = ['approval_denied', 'permission_denied', 'approval_error', 'policy_denied', 'guardrail_denied'];
   for (const flag of flags) {
     assert.equal(isDenial({ [flag]: true }), true, flag);
@@ -58,7 +58,7 @@ test('every flag by which somebody says no is known, and only as true', () => {
   for (const nothing of [null, undefined, 5, {}]) assert.equal(isDenial(nothing), false);
 });
 
-test('errors of a cancelled call and of somebody who said no are neither success nor failure', () => {
+test('errors of a cancelled or denied call are neutral', () => {
   assert.equal(thrown(new DOMException('gone', 'AbortError')), cancelled);
   assert.equal(thrown(errorOf({ name: 'AbortError' })), cancelled);
   for (const name of ['ApprovalDenied', 'PermissionError', 'PolicyDeniedError', 'GuardrailProcessDenied']) {
@@ -67,7 +67,7 @@ test('errors of a cancelled call and of somebody who said no are neither success
   assert.deepEqual(thrown(errorOf({ name: 'MyPermissionError' })), failed('MyPermissionError'));
 });
 
-test('ignoring wins over counting; a listed class names the failure; what is in no list has its own name', () => {
+test('an ignored error class wins over a counted one; an unlisted error is named by its own class', () => {
   class Listed extends Error {}
   class Special extends Listed {
     override name = 'Special';
@@ -89,7 +89,7 @@ test('ignoring wins over counting; a listed class names the failure; what is in 
   }
 });
 
-test('codes and statuses are read as the words that policies use', () => {
+test('error codes and HTTP statuses map to the error names of policies', () => {
   const rows: readonly [fields: Readonly<Record<string, unknown>>, word: string | undefined][] = [
     [{ code: 'ENOENT' }, 'FileNotFound'],
     [{ code: 'EACCES' }, 'PermissionDenied'],
@@ -118,7 +118,7 @@ test('codes and statuses are read as the words that policies use', () => {
   }
 });
 
-test('an error is called by its name, then by its classes, then by its code, each once', () => {
+test('the names of an error are its name, then its classes, then its code, without repeats', () => {
   class Base extends Error {}
   class Leaf extends Base {}
   const error = Object.assign(new Leaf('m'), { name: 'Named', code: 'E7' });
@@ -133,7 +133,7 @@ test('an error is called by its name, then by its classes, then by its code, eac
   assert.equal(readError({ name: 'n'.repeat(nameLengthMax + 1) }).names[0]?.length, nameLengthMax);
 });
 
-test('only so much of a chain of classes is looked at, and a proxy may hide it', () => {
+test('classify reads a bounded number of parent classes, and accepts a proxy that hides them', () => {
   let depth = 0;
   const endless: object = new Proxy(
     {},
@@ -150,7 +150,7 @@ test('only so much of a chain of classes is looked at, and a proxy may hide it',
   assert.deepEqual(readError(hidden).names, ['Shy']);
 });
 
-test('the wait that a callee asks for is read from a property in milliseconds or a header in seconds', () => {
+test('the requested retry delay is read from a property in milliseconds or a header in seconds', () => {
   const headers = (value: string) => new Headers({ 'retry-after': value });
   const rows: readonly [fields: Readonly<Record<string, unknown>>, ms: number | undefined][] = [
     [{ retryAfterMs: 250 }, 250],
@@ -171,7 +171,7 @@ test('the wait that a callee asks for is read from a property in milliseconds or
   assert.deepEqual(thrown(errorOf({ retryAfterMs: 250 })), failed('Error', { retryAtMs: 1_250 }));
 });
 
-test('a fingerprint is made of class and message where only the same error counts', () => {
+test('with sameErrorOnly the fingerprint of a failure depends on class and message', () => {
   const same = { ...lists, sameErrorOnly: true };
   const asked: string[] = [];
   const mark = (name: string, message: string) => asked.push(`${name}: ${message}`) + 40;
@@ -183,7 +183,7 @@ test('a fingerprint is made of class and message where only the same error count
   assert.deepEqual(asked, ['TypeError: x is not a function']);
 });
 
-test('the commonest errors are read once by class, but a name or a field of its own is always seen', () => {
+test('plain errors are classified once per class; an error with its own name or fields is read itself', () => {
   class Plain extends Error {}
   const first = thrown(new Plain('one'));
   assert.deepEqual(first, failed('Error'));
@@ -199,7 +199,7 @@ test('the commonest errors are read once by class, but a name or a field of its 
   assert.deepEqual(classify({ error: new Plain('x') }, others, 0, noFingerprint), ignored);
 });
 
-test('what cannot be read is judged by how it came', () => {
+test('an unreadable value is a success if returned and a failure if thrown', () => {
   const gone = Proxy.revocable({}, {});
   gone.revoke();
   assert.equal(returned(gone.proxy), success);
@@ -208,7 +208,7 @@ test('what cannot be read is judged by how it came', () => {
   assert.equal(peek({ name: 'x' }, 'name'), 'x');
 });
 
-test('a code may be a number, and a name that is neither text nor number is none', () => {
+test('an error code may be a number, and a name that is neither text nor number is ignored', () => {
   assert.deepEqual(readError({ code: 7 }).names, ['Object', '7']);
   assert.deepEqual(readError({ name: {}, code: true }).names, ['Object']);
 });

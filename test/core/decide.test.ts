@@ -47,7 +47,7 @@ test('if all controls allow, the shared allow decision is returned', () => {
   assert.deepEqual(allowed, { verdict: { kind: 'allow' }, votes: [] });
 });
 
-test('the strictest verdict wins and every vote is kept, in the order of the seats', () => {
+test('the strictest verdict wins, and every vote is kept in the order of the controls', () => {
   const boundControls = panel(bound('a'), bound('b', { judge: deny }), bound('c', { judge: halt }), bound('d'));
   assert.deepEqual(decide(boundControls, proposal), {
     verdict: halt,
@@ -69,7 +69,7 @@ test('a halt by an ancestor’s control halts the ancestor, unless it names anot
   assert.deepEqual(decide(panel(bound('a', { judge: halt })), proposal).verdict, halt);
 });
 
-test('everyone hears what happened, at its own place', () => {
+test('every control receives each event, with its position as self or ancestor', () => {
   const boundControls = [bound('a'), bound('b', { ancestorId: 'boss' })];
   applyAll(panel(...boundControls), { type: 'user-observed', atMs: 5 } satisfies ControlEvent);
   assert.deepEqual(
@@ -85,7 +85,7 @@ test('the strictest of all checks wins, and an ancestor’s halt belongs to the 
   assert.equal(checkAll(boundControls, 6), allow);
 });
 
-test('what an ended action brought is asked for only where one ended', () => {
+test('checkAll asks controls about an ended action only if an action is passed', () => {
   const boundControls = panel(bound('a', { check: deny }), bound('b', { due: halt }), bound('c'));
   assert.equal(checkAll(boundControls, 5), deny);
   assert.equal(checkAll(boundControls, 5, makeAction()), halt);

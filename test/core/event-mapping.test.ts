@@ -57,14 +57,14 @@ const rows: readonly [mapping: EventMapping, line: object, event: object][] = [
   [{ as: 'notice', ...paths('text') }, { TEXT: 'by the way' }, { type: 'notice', level: 'info', text: 'by the way' }],
 ];
 
-test('every kind of line and every field that a mapping may name is read', () => {
+test('every event kind and every field that a mapping can name is read', () => {
   for (const [mapping, at, event] of rows) {
     const reader = mappedJsonReader({ events: { mine: mapping } });
     assert.deepEqual(reader.read(JSON.stringify({ type: 'mine', at })), [event]);
   }
 });
 
-test('the rows above leave no kind and no field out', () => {
+test('the table of this file covers every event kind and every field of a mapping', () => {
   const said = rows.map(([mapping]) => mapping);
   assert.deepEqual([...new Set(said.map(({ as }) => as))], [...mappedKinds]);
   const fields = new Set(said.flatMap(({ as: _, ...named }) => Object.keys(named)));

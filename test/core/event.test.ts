@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type EntryType, isTrace } from '../../src/core/event.ts';
 
-test('plain allows, settlements and observations are traces; everything that refuses or changes is a record', () => {
+test('plain allows, settlements and observations are traces; refusals and state changes are records', () => {
   const traces: readonly EntryType[] = [
     'action-allowed',
     'action-settled',

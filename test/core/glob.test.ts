@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isMatch } from '../../src/core/glob.ts';
 
-test('a star stands for any run of characters, and each part needs characters of its own', () => {
+test('a star matches any run of characters, and the parts around a star may not overlap', () => {
   const rows: readonly [pattern: string, name: string, fits: boolean][] = [
     ['mail', 'mail', true],
     ['mail', 'mails', false],

@@ -13,7 +13,7 @@ const refusal: Refusal = {
   name: 'search',
 };
 
-test('a refused value has exactly five keys, and is known by itself, not by its shape', () => {
+test('a refused value has exactly five keys, and is recognised by identity, not by shape', () => {
   const value = refused(refusal, 'agent', 'session');
   assert.deepEqual(value, {
     error: 'enough',
@@ -32,7 +32,7 @@ test('a refused value has exactly five keys, and is known by itself, not by its 
   }
 });
 
-test('a refusal can be thrown, by default without a stack, and the limit of stacks is left as it was', () => {
+test('a RefusedError has no stack by default, and Error.stackTraceLimit stays unchanged', () => {
   const limit = Error.stackTraceLimit;
   const error = new RefusedError(refusal);
   assert.deepEqual([error.name, error.code, error.message], ['RefusedError', 'tool_call_limit', 'enough']);
@@ -43,7 +43,7 @@ test('a refusal can be thrown, by default without a stack, and the limit of stac
   assert.equal(Error.stackTraceLimit, limit);
 });
 
-test('an open circuit is thrown under the name and with the words that agents are taught', () => {
+test('the error of an open circuit has the name and the message that the agent prompt describes', () => {
   const error = new RefusedError({ ...refusal, code: 'circuit_open' });
   assert.equal(error.name, 'CircuitBreakerOpen');
   assert.equal(error.message, 'Error: CircuitBreakerOpen (System Paused): enough');

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { retryDelayMs } from '../../src/core/limits.ts';
 import { isRetry, retryTimeAfter } from '../../src/core/retry-delay.ts';
 
-test('a call comes back after a moment, and the later the longer the store takes', () => {
+test('the retry time is at least retryDelayMs ahead, and later if the store is slower', () => {
   assert.equal(retryTimeAfter(5_000, 5_000), 5_000 + retryDelayMs);
   assert.equal(retryTimeAfter(5_000, 5_000 - retryDelayMs), 5_000 + retryDelayMs);
   assert.equal(retryTimeAfter(5_000, 5_000 - 3 * retryDelayMs), 5_000 + 3 * retryDelayMs);
 });
 
-test('somebody is back when it was said, or half a moment before; who was not sent away is not back', () => {
+test('a call is a retry from half of retryDelayMs before its retry time, and never without a retry time', () => {
   const back = (earlyMs: number) => isRetry(5_000, 5_000 - earlyMs);
   assert.deepEqual([-1, 0, retryDelayMs / 2].map(back), [true, true, true]);
   assert.deepEqual([retryDelayMs / 2 + 0.1, retryDelayMs].map(back), [false, false]);

@@ -5,7 +5,7 @@ import { jaccard, maxSimilarity, tokenize } from '../../src/core/similarity.ts';
 
 const likeness = (a: string, b: string) => jaccard(tokenize(a), tokenize(b));
 
-test('tokens are split on any whitespace, each kept once, order and repeats aside', () => {
+test('tokens are split on any whitespace, and order and repeats do not matter', () => {
   assert.deepEqual(tokenize('  the cat\tthe\n\ndog\u00a0ran '), tokenize('ran dog cat the'));
   assert.equal(tokenize('the cat the dog ran').length, 4);
   assert.equal(tokenize('').length, 0);
@@ -26,7 +26,7 @@ test('only the first tokens are compared', () => {
   assert.equal(tokenize('a b c d', 3).length, 3);
 });
 
-test('the cap counts tokens, not different tokens', () => {
+test('the limit of compared tokens counts repeated tokens, too', () => {
   assert.deepEqual(tokenize('a a a b', 3), tokenize('a'));
 });
 
@@ -56,20 +56,20 @@ test('19 of 20 words shared is exactly 0.95', () => {
   assert.equal(likeness(shared, `${shared} more`), 0.95);
 });
 
-test('a huge text is looked at in a bounded prefix only', () => {
+test('only a bounded prefix of a huge text is read', () => {
   const huge = 'x'.repeat(10_000_000);
   assert.deepEqual(tokenize(huge), tokenize('x'.repeat(textLengthMax)));
   assert.equal(tokenize(`${' '.repeat(textLengthMax)}beyond`).length, 0);
   assert.equal(tokenize('a b c').buffer.byteLength, 12);
 });
 
-test('in data brackets, quotes, colons and commas split words, too', () => {
+test('in JSON data brackets, quotes, colons and commas also separate tokens', () => {
   assert.deepEqual(tokenize('{"path":"a b","lines":[1,2]}', undefined, true), tokenize('path a b lines 1 2'));
   assert.equal(tokenize('{"path":"a"}').length, 1);
   assert.equal(tokenize('fYg', undefined, true).length, 1);
 });
 
-test('the likest of several is found, and those too short or too long to matter are passed over', () => {
+test('maxSimilarity returns the highest similarity, and skips texts whose length rules out the threshold', () => {
   const words = tokenize('a b c d');
   assert.equal(maxSimilarity(words, [], 0.5), 0);
   assert.equal(maxSimilarity(words, [tokenize('a b c x'), tokenize('a b c d e')], 0.5), 0.8);

@@ -15,7 +15,7 @@ test('the stricter of two verdicts wins, in either order', () => {
   }
 });
 
-test('of equals the first is named, with the later time to try again', () => {
+test('of two equally strict verdicts the first wins, with the later retry time', () => {
   const first = makeStop('deny', { control: 'first' });
   const second = makeStop('deny', { control: 'second' });
   assert.equal(stricter(first, second), first);
@@ -28,7 +28,7 @@ test('of equals the first is named, with the later time to try again', () => {
   assert.equal('retryAtMs' in stricter(first, second), false);
 });
 
-test('a count over its limit ends the task, with both numbers', () => {
+test('a count over its limit halts the task, and the verdict contains count and limit', () => {
   const counters = { actual: 6, limit: 5 };
   assert.deepEqual(haltOverLimit('budget', 'token_limit', 6, 5), {
     kind: 'halt',
@@ -38,7 +38,7 @@ test('a count over its limit ends the task, with both numbers', () => {
   });
 });
 
-test('a verdict of a kind that nobody knows does not become an allow', () => {
+test('a verdict of an unknown kind does not become an allow', () => {
   const odd = { ...makeStop('deny'), kind: 'block' } as unknown as Verdict;
   assert.equal(stricter(allow, odd), odd);
   assert.equal(stricter(odd, allow), odd);

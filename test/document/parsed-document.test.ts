@@ -12,7 +12,7 @@ const documents: Readonly<Record<string, ParsedDocument>> = {
 };
 
 for (const [format, document] of Object.entries(documents)) {
-  test(`${format}: a document has its values, and each key its line and column`, () => {
+  test(`${format}: a parsed document contains its values, and the line and column of each key`, () => {
     assert.ok(document.ok);
     assert.deepEqual(structuredClone(document.value), { a: { b: 1 }, list: [{ c: [2] }] });
     assert.deepEqual(document.positionOf(['a', 'b']), { line: 3, column: 3 });
@@ -51,13 +51,13 @@ for (const [parse, text, message, line, column] of invalid) {
   });
 }
 
-test('a document that the parser cannot hold is nested too deeply', () => {
+test('a document that overflows the parser is reported as nested too deeply', () => {
   const document = parseYaml('['.repeat(100_000));
   assert.ok(!document.ok);
   assert.equal(document.problem.message, 'it is nested too deeply');
 });
 
-test('the first position of a path stays', () => {
+test('a second position of the same path does not replace the first', () => {
   const positions = createPositionMap();
   positions.add(['a'], { line: 1, column: 1 });
   positions.add(['a'], { line: 2, column: 1 });

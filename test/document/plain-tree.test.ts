@@ -12,7 +12,7 @@ function problemsOf(text: string, format: 'YAML' | 'JSON' = 'YAML'): readonly st
   );
 }
 
-test('a tree has every value with its position, and converts to plain data', () => {
+test('a tree contains every value with its position, and converts to plain data', () => {
   const { tree, positionOf, problems } = readPlainDocument('a: 1\nb:\n  - x\n  -\n', 'YAML', limits);
   assert.deepEqual(problems, []);
   assert.ok(tree?.kind === 'table');
@@ -23,7 +23,7 @@ test('a tree has every value with its position, and converts to plain data', () 
   assert.equal(list.items[0]?.column, 5);
 });
 
-test('JSON has the same tree as YAML', () => {
+test('a JSON document has the same tree as the equal YAML document', () => {
   const json = readPlainDocument('{"a": [1, "b"]}', 'JSON', limits);
   assert.deepEqual(json.tree && toPlainData(json.tree), { a: [1, 'b'] });
   assert.deepEqual(problemsOf('a: 1', 'JSON').length, 1);
@@ -46,12 +46,12 @@ test('anything but plain data is a problem at its path', () => {
   ]);
 });
 
-test('the names of a prototype are reserved', () => {
+test('names that reach a prototype, such as __proto__, are reserved', () => {
   const { problems } = readPlainDocument('__proto__: 3', 'YAML', { ...limits, textMax: 20 });
   assert.equal(problems[0]?.detail, 'has the key "__proto__", which is reserved');
 });
 
-test('values, levels and texts beyond the limits are problems', () => {
+test('too many values, too many levels and too long texts are problems', () => {
   assert.deepEqual(problemsOf('a: [[[1]]]'), ['1:6 a.0.0 is deeper than 2 levels']);
   assert.deepEqual(problemsOf('a: abcdef'), ['1:4 a must have at most 5 characters, got 6']);
   assert.deepEqual(problemsOf(`[${'1, '.repeat(20)}]`), ['1:29  the file has more than 10 values']);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { readUtf8 } from '../../src/document/read-utf8.ts';
 
-test('a file is read up to its bound, and must be UTF-8', (context) => {
+test('a file larger than the limit or not in UTF-8 is rejected', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-document-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'a.yaml');

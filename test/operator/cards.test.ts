@@ -4,7 +4,7 @@ import { findByIdPrefix } from '../../src/operator/cards.ts';
 
 const all = ['ask-1a', 'ask-1b', 'card-2'].map((id) => ({ id }));
 
-test('an id is found by its beginning, with or without the part before the dash', () => {
+test('a card is found by the beginning of its id, with or without the part before the dash', () => {
   assert.equal(findByIdPrefix(all, 'card', 'card').id, 'card-2');
   assert.equal(findByIdPrefix(all, '2', 'card').id, 'card-2');
   assert.equal(findByIdPrefix(all, '1', 'card', ({ id }) => id === 'ask-1b').id, 'ask-1b');

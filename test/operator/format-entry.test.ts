@@ -41,11 +41,11 @@ test('entries of chain runs are described in words', () => {
   assert.equal(line(standing), 'standing-given       chain c by ann: x');
 });
 
-test('what comes from outside cannot steer a terminal', () => {
+test('control characters in an entry do not reach the terminal', () => {
   const told = line({ type: 'task-missing', name: 'a\u001b[2Jb\r\n\u202ec' }, 't\u0007');
   assert.equal(told, 'task-missing         a·[2Jb·c  t·');
 });
 
-test('an entry of a newer Switchgear is a line, too', () => {
+test('an entry type of a newer Switchgear version is printed as a line', () => {
   assert.equal(line({ type: 'moon-landed' } as unknown as EntryBody), 'moon-landed');
 });

@@ -18,14 +18,14 @@ function journal(seqs: readonly number[]) {
 }
 
 for (const seqs of [[], [1], [1, 2], [7], [1, 2, 3, 900, 901], Array.from({ length: 3_000 }, (_, at) => at + 5)]) {
-  test(`the last of ${seqs.length} entries up to ${seqs.at(-1) ?? 0} is found in few questions`, async () => {
+  test(`the last of ${seqs.length} entries up to ${seqs.at(-1) ?? 0} is found in at most 30 reads`, async () => {
     const { shared, asked } = journal(seqs);
     assert.equal(await findLastSeq(shared), seqs.at(-1) ?? 0);
     assert.ok(asked.times <= 30, `${asked.times} questions`);
   });
 }
 
-test('the newest entries come in their order, over several pages', async () => {
+test('the newest entries are returned in order, across several pages', async () => {
   const seqs = Array.from({ length: 3_000 }, (_, at) => at + 1);
   const found = await readNewestEntries(journal(seqs).shared, 2_500);
   assert.deepEqual(

@@ -28,7 +28,7 @@ function journal(...rows: readonly Row[]): readonly Entry[] {
 const states = (atMs: number, ...rows: readonly Row[]) =>
   readJournalTasks(journal(...rows), atMs).map(({ id, state }) => `${id} ${state}`);
 
-test('a task runs from its start to its end', () => {
+test('a task is listed as running from its start to its end', () => {
   assert.deepEqual(states(5, [1, 'x', started], [2, 'y', started], [3, 'x', { type: 'task-ended', how: 'done' }]), [
     'y running',
   ]);
@@ -37,7 +37,7 @@ test('a task runs from its start to its end', () => {
   ]);
 });
 
-test('a task is paused until every stop is taken back', () => {
+test('a task is paused until every stop is resumed', () => {
   const stopped = [2, 'x', { type: 'task-stopped' }] as const;
   const resumed = [3, 'x', { type: 'task-resumed' }] as const;
   assert.deepEqual(states(5, [1, 'x', started], stopped, stopped, resumed), ['x paused']);
@@ -50,7 +50,7 @@ test('a halt is shown with its reason; a halt in observe mode is not shown', () 
   assert.deepEqual([task?.state, task?.halt], ['halted', { code: 'tool_call_limit', message: 'tool calls: 51 of 50' }]);
 });
 
-test('a task that is past its longest duration without the time it stood still is lost', () => {
+test('a task is lost after its maximum duration, without the time that the task was paused', () => {
   assert.deepEqual(states(longest, [0, 'x', started]), ['x running']);
   assert.deepEqual(states(longest + 1, [0, 'x', started]), ['x lost']);
   const still = [
@@ -62,7 +62,7 @@ test('a task that is past its longest duration without the time it stood still i
   assert.deepEqual(states(10 * longest, [0, 'x', started], still[0]), ['x paused']);
 });
 
-test('an id that is used again is the later task', () => {
+test('a task id that is used twice refers to the later task', () => {
   assert.deepEqual(states(5, [1, 'x', started], [2, 'x', { ...halted, enforced: true }], [3, 'x', started]), [
     'x running',
   ]);

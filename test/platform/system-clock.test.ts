@@ -25,19 +25,19 @@ function counted() {
   return { clock, looks, coarse: coarseClock(under) };
 }
 
-test('the coarse clock looks once for many questions', () => {
+test('the coarse clock reads the underlying clock once for many calls', () => {
   const { looks, coarse } = counted();
   for (let at = 0; at < 65; at++) assert.equal(coarse.nowMs(), 5);
   assert.deepEqual(looks, { now: 1, timers: 1 });
 });
 
-test('it has looked for the first answer already', () => {
+test('the coarse clock reads the underlying clock for the first call', () => {
   const { looks, coarse } = counted();
   assert.equal(coarse.nowMs(), 5);
   assert.equal(looks.now, 1);
 });
 
-test('after its tick it looks again, and not before', () => {
+test('the coarse clock reads the underlying clock again after its tick, and not before', () => {
   const { clock, looks, coarse } = counted();
   coarse.nowMs();
   clock.advance(9);
@@ -47,7 +47,7 @@ test('after its tick it looks again, and not before', () => {
   assert.deepEqual(looks, { now: 2, timers: 2 });
 });
 
-test('in a loop that never yields it looks after so many questions', () => {
+test('in a loop that never yields the coarse clock reads again after a fixed number of calls', () => {
   const clock = { now: 0 };
   const coarse = coarseClock({ nowMs: () => clock.now++, wallMs: () => 0, after: () => () => {} });
   const answers = Array.from({ length: 65 * 3 }, () => coarse.nowMs());
@@ -56,7 +56,7 @@ test('in a loop that never yields it looks after so many questions', () => {
   assert.equal(answers[65], 1);
 });
 
-test('within a millisecond it is the same time', () => {
+test('the coarse clock returns the same time within a millisecond', () => {
   const times = [3, 3.9, 4.25];
   const coarse = coarseClock({ nowMs: () => times.shift()!, wallMs: () => 0, after: () => () => {} });
   const answers = Array.from({ length: 65 * 3 }, () => coarse.nowMs());
@@ -64,7 +64,7 @@ test('within a millisecond it is the same time', () => {
   assert.equal(answers[65], 3);
 });
 
-test('the clock has at most one timer, and none while it is not read', () => {
+test('the coarse clock has at most one timer, and no timer while no caller reads the clock', () => {
   const { clock, looks, coarse } = counted();
   for (let at = 0; at < 1_000; at++) coarse.nowMs();
   assert.equal(clock.pending, 1);
@@ -74,7 +74,7 @@ test('the clock has at most one timer, and none while it is not read', () => {
   assert.equal(looks.timers, 1);
 });
 
-test('it never goes back', () => {
+test('the coarse clock never goes back', () => {
   const { clock, coarse } = counted();
   let last = 0;
   for (let at = 0; at < 500; at++) {
@@ -86,7 +86,7 @@ test('it never goes back', () => {
   }
 });
 
-test('wall time and timers are those of the clock below', () => {
+test('wall time and timers of the coarse clock are those of the underlying clock', () => {
   const { clock, coarse } = counted();
   assert.equal(coarse.wallMs(), clock.wallMs());
   let fired = 0;
@@ -95,7 +95,7 @@ test('wall time and timers are those of the clock below', () => {
   assert.equal(fired, 1);
 });
 
-test('the system clock is monotonic, and its wall time is the wall’s', () => {
+test('the system clock is monotonic, and its wall time is the time of day', () => {
   const first = systemClock.nowMs();
   assert.ok(systemClock.nowMs() >= first);
   assert.ok(Math.abs(systemClock.wallMs() - Date.now()) < 5_000);
@@ -110,7 +110,7 @@ test('timers of the system clock keep no process alive', () => {
   cancel();
 });
 
-test('a timer that was taken back never comes, one with a delay below zero comes at once', async () => {
+test('a cancelled timer never fires, and a timer with a negative delay fires at once', async () => {
   const came: string[] = [];
   const cancel = systemClock.after(0, () => came.push('taken back'));
   cancel();
@@ -119,7 +119,7 @@ test('a timer that was taken back never comes, one with a delay below zero comes
   assert.deepEqual(came, ['below zero']);
 });
 
-test('a delay longer than the platform takes is not taken as none', async () => {
+test('a delay above the maximum of the platform does not fire at once', async () => {
   const came: string[] = [];
   const cancel = systemClock.after(timerMaxMs * 4, () => came.push('too long'));
   systemClock.after(3, () => came.push('three'));

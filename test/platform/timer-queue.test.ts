@@ -33,7 +33,7 @@ function counting() {
   };
 }
 
-test('one timer serves calls of equal patience, which end in the order they began', () => {
+test('timeouts of equal duration share one timer and fire in the order of their start', () => {
   const { clock, delays, fired, add } = counting();
   for (let at = 0; at < 5; at++) {
     add(100, `call ${at}`);
@@ -52,7 +52,7 @@ test('one timer serves calls of equal patience, which end in the order they bega
   assert.equal(clock.pending, 0);
 });
 
-test('a timeout falls due at its own millisecond', () => {
+test('a timeout fires exactly at its due time', () => {
   const { clock, fired, add } = counting();
   add(100, 'a');
   clock.advance(99);
@@ -61,7 +61,7 @@ test('a timeout falls due at its own millisecond', () => {
   assert.deepEqual(fired, ['a']);
 });
 
-test('an earlier timeout sets the timer earlier, a later one leaves it alone', () => {
+test('an earlier timeout moves the timer forward, and a later timeout leaves the timer unchanged', () => {
   const { clock, delays, fired, add } = counting();
   add(500, 'patient');
   add(900, 'more patient');
@@ -76,14 +76,14 @@ test('an earlier timeout sets the timer earlier, a later one leaves it alone', (
   assert.deepEqual(fired, ['hasty', 'patient', 'more patient']);
 });
 
-test('one that is due just when the timer is set needs no timer of its own', () => {
+test('two timeouts that are due at the same time share one timer', () => {
   const { delays, add } = counting();
   add(100, 'a');
   add(100, 'b');
   assert.deepEqual(delays, [100]);
 });
 
-test('of different patience each ends at its own time', () => {
+test('timeouts of different durations each fire at their own time', () => {
   const { clock, fired, add } = counting();
   add(300, 'c');
   add(100, 'a');
@@ -98,7 +98,7 @@ test('of different patience each ends at its own time', () => {
   assert.deepEqual(fired, ['a', 'b', 'c', 'd']);
 });
 
-test('a call that ended in time is taken out: first, last, between, alone, twice, after it fired', () => {
+test('a timeout can be removed as first, last, middle or only one, twice, and after it fired', () => {
   const { clock, fired, list, add } = counting();
   const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => add(100, name));
   assert.equal(list.remove(second!), true);
@@ -119,7 +119,7 @@ test('a call that ended in time is taken out: first, last, between, alone, twice
   assert.equal(clock.pending, 0);
 });
 
-test('taking out costs no timer, and a timer for nobody fires nothing and is not set again', () => {
+test('removing a timeout sets no timer, and the timer of an empty queue fires nothing and is not set again', () => {
   const { clock, delays, fired, list, add } = counting();
   for (let at = 0; at < 10; at++) list.remove(add(100, String(at)));
   assert.deepEqual(delays, [100]);
@@ -131,7 +131,7 @@ test('taking out costs no timer, and a timer for nobody fires nothing and is not
   assert.deepEqual(fired, ['after']);
 });
 
-test('when the first was taken out the timer comes, finds nobody due and waits for the next', () => {
+test('if the first timeout was removed, its timer fires nothing and is set for the next timeout', () => {
   const { clock, delays, fired, list, add } = counting();
   const first = add(100, 'first');
   clock.advance(30);
@@ -144,7 +144,7 @@ test('when the first was taken out the timer comes, finds nobody due and waits f
   assert.deepEqual(fired, ['second']);
 });
 
-test('a timer that comes too early is set again for the rest', () => {
+test('a timer that fires too early is set again for the remaining time', () => {
   const clock = simulatedClock();
   const delays: number[] = [];
   const hasty: Clock = {
@@ -164,7 +164,7 @@ test('a timer that comes too early is set again for the rest', () => {
   assert.deepEqual(delays, [100, 60, 20]);
 });
 
-test('a timeout that fires may start another call, of the same or of other patience', () => {
+test('a timeout that fires may add another timeout, of the same or of another duration', () => {
   const { clock, fired, list, add } = counting();
   const fire = () => {
     fired.push('first');
@@ -181,7 +181,7 @@ test('a timeout that fires may start another call, of the same or of other patie
   assert.deepEqual(fired, ['first', 'other', 'same']);
 });
 
-test('a timeout that fires may take out one that is due as well', () => {
+test('a timeout that fires may remove another due timeout', () => {
   const { clock, fired, list, add } = counting();
   const second = { dueMs: 105, fire: () => fired.push('second') };
   list.add(100, second);
@@ -195,7 +195,7 @@ test('a timeout that fires may take out one that is due as well', () => {
   assert.deepEqual(fired, ['first', 'third']);
 });
 
-test('a hundred thousand timeouts share one timer, and ending most of them in time costs none', () => {
+test('a hundred thousand timeouts share one timer, and removing most of them sets no further timer', () => {
   const { clock, delays, fired, list, add } = counting();
   const added = Array.from({ length: 100_000 }, (_, at) => {
     if (at % 1_000 === 0) clock.advance(1);
@@ -213,7 +213,7 @@ test('a hundred thousand timeouts share one timer, and ending most of them in ti
   assert.ok(delays.length < 30, `${delays.length} timers`);
 });
 
-test('a hundred thousand that fall due at once all fire, in order', () => {
+test('a hundred thousand timeouts with the same due time all fire, in order', () => {
   const { clock, fired, add } = counting();
   for (let at = 0; at < 100_000; at++) add(1_000, String(at));
   clock.advance(1_000);
@@ -221,7 +221,7 @@ test('a hundred thousand that fall due at once all fire, in order', () => {
   assert.ok(fired.every((name, at) => name === String(at)));
 });
 
-test('a queue fires what is due before its timer comes, and is empty when nobody waits', () => {
+test('fireDue fires due timeouts before the timer does, and isEmpty is true without timeouts', () => {
   const clock = simulatedClock();
   let nowMs = 0;
   const list = createTimerQueue({ nowMs: () => nowMs, after: clock.after });

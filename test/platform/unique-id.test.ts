@@ -36,7 +36,7 @@ async function areApart(path: string): Promise<void> {
   for (const ids of [tasks, calls, cards]) assert.equal(new Set(ids).size, ids.length, JSON.stringify(ids));
 }
 
-test('two stores on one file: ids of one session differ', async () => {
+test('two stores on one file create different ids in one session', async () => {
   const path = join(folder, 'stores.db');
   const stores = [sqliteStore({ path }), sqliteStore({ path })];
   for (const store of stores) await makeIds(store);
@@ -44,7 +44,7 @@ test('two stores on one file: ids of one session differ', async () => {
   await areApart(path);
 });
 
-test('two gears on one store: ids of one session differ', async () => {
+test('two gears on one store create different ids in one session', async () => {
   const path = join(folder, 'gears.db');
   const store = sqliteStore({ path });
   await makeIds(store);
@@ -53,7 +53,7 @@ test('two gears on one store: ids of one session differ', async () => {
   await areApart(path);
 });
 
-test('two processes on one file: ids of one session differ', async () => {
+test('two processes on one file create different ids in one session', async () => {
   const path = join(folder, 'processes.db');
   const child = fileURLToPath(new URL('./unique-id-child.ts', import.meta.url));
   const run = () => promisify(execFile)(process.execPath, [child, path]);
@@ -61,7 +61,7 @@ test('two processes on one file: ids of one session differ', async () => {
   await areApart(path);
 });
 
-test('a gear alone numbers its calls, and its tasks by its session', async () => {
+test('a gear without a shared store numbers its calls, and its tasks by session', async () => {
   const gear = createSwitchgear({ session: 'same', log: 'silent', env: {}, policy: { journal: { level: 'all' } } });
   const tool = gear.guard('look', () => 1);
   await gear.task({}, () => tool());

@@ -5,7 +5,7 @@ import { applyEnvironment } from '../../src/policy/environment.ts';
 
 const apply = (env: Record<string, string>, policy: object = {}) => applyEnvironment(checkPolicy(policy), env);
 
-test('each of the five names of the session breaker sets its limit', () => {
+test('each of the five environment variables of the session breaker sets its limit', () => {
   const { settings, ignored } = apply({
     BB_CIRCUIT_BREAKER_TOOL_CAP: '60',
     BB_CIRCUIT_BREAKER_COST_CAP_CENTS: '700',
@@ -20,7 +20,7 @@ test('each of the five names of the session breaker sets its limit', () => {
 });
 
 for (const good of ['50', '50 ', ' 50', '\t50\n', '050', '50.0']) {
-  test(`${JSON.stringify(good)} is the cap 50`, () => {
+  test(`${JSON.stringify(good)} sets the cap to 50`, () => {
     const { settings, ignored } = apply({ BB_CIRCUIT_BREAKER_TOOL_CAP: good }, { task: { max_tool_calls: 7 } });
     assert.equal(settings.task.maxToolCalls, 50);
     assert.deepEqual(ignored, []);
@@ -51,7 +51,7 @@ for (const bad of [
   '９',
   '9'.repeat(400),
 ]) {
-  test(`${JSON.stringify(bad.slice(0, 20))} is no cap: the default stays, with one warning`, () => {
+  test(`${JSON.stringify(bad.slice(0, 20))} is no valid cap: the default stays, with one warning`, () => {
     const { settings, ignored } = apply({ BB_CIRCUIT_BREAKER_TOOL_CAP: bad });
     assert.equal(settings.task.maxToolCalls, 50);
     assert.equal(ignored.length, 1);
@@ -62,18 +62,18 @@ for (const bad of [
 }
 
 for (const bad of ['0', '1.0001', '-0.5', '1.2', '95%', '.95', '']) {
-  test(`${JSON.stringify(bad)} is no similarity`, () => {
+  test(`${JSON.stringify(bad)} is no valid similarity`, () => {
     const { settings, ignored } = apply({ BB_CIRCUIT_BREAKER_JACCARD: bad });
     assert.equal(settings.loop.similarityJaccardThreshold, 0.95);
     assert.equal(ignored.length, 1);
   });
 }
 
-test('a similarity of exactly 1 is one', () => {
+test('a similarity of exactly 1 is valid', () => {
   assert.equal(apply({ BB_CIRCUIT_BREAKER_JACCARD: '1' }).settings.loop.similarityJaccardThreshold, 1);
 });
 
-test("a bad value leaves the policy's own value", () => {
+test('an invalid variable leaves the value of the policy unchanged', () => {
   const { settings, ignored } = apply({ BB_CIRCUIT_BREAKER_TOOL_CAP: 'x' }, { task: { max_tool_calls: 7 } });
   assert.equal(settings.task.maxToolCalls, 7);
   assert.equal(
@@ -82,7 +82,7 @@ test("a bad value leaves the policy's own value", () => {
   );
 });
 
-test('every value has its own variable, and its origin is reported', () => {
+test('every setting has its own variable, and the origin of the value is reported', () => {
   const { settings, provenance } = apply({
     SWITCHGEAR_CIRCUIT_BREAKER_FAILURE_THRESHOLD: '3',
     SWITCHGEAR_CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '12.5',
@@ -97,7 +97,7 @@ test('every value has its own variable, and its origin is reported', () => {
   assert.equal(provenance.get('task.max_tool_calls')?.source, 'default');
 });
 
-test('of two names the SWITCHGEAR one wins; a bad one leaves the other', () => {
+test('the SWITCHGEAR variable wins over its alias; if one is invalid, the other applies', () => {
   const both = { BB_CIRCUIT_BREAKER_TOOL_CAP: '60', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '70' };
   assert.equal(apply(both).settings.task.maxToolCalls, 70);
   const { settings, ignored } = apply({ ...both, SWITCHGEAR_TASK_MAX_TOOL_CALLS: 'x' });
@@ -105,7 +105,7 @@ test('of two names the SWITCHGEAR one wins; a bad one leaves the other', () => {
   assert.equal(ignored[0]?.used, 60);
 });
 
-test('nothing in the environment switches a protection off', () => {
+test('no environment variable switches a protection off', () => {
   const { settings, ignored } = apply({
     SWITCHGEAR_CIRCUIT_BREAKER_MODE: 'off',
     SWITCHGEAR_LOOP_ENABLED: 'false',
@@ -116,7 +116,7 @@ test('nothing in the environment switches a protection off', () => {
   assert.equal(ignored.length, 4);
 });
 
-test('values that fit together are taken together, whatever their order', () => {
+test('variables that are valid only together are applied together, in any order', () => {
   const env = { SWITCHGEAR_CIRCUIT_BREAKER_FAILURE_THRESHOLD: '200', SWITCHGEAR_CIRCUIT_BREAKER_WINDOW_CALLS: '300' };
   const policy = { circuit_breaker: { trip: 'count_window' } };
   assert.deepEqual(apply(env, policy).ignored, []);
@@ -138,7 +138,7 @@ test('a misspelt variable is reported; variables of other programs are not', () 
   );
 });
 
-test('the policy itself stays as it was, and the result is a checked policy', () => {
+test('applying the environment leaves the policy unchanged and returns a checked policy', () => {
   const policy = checkPolicy({});
   const effective = applyEnvironment(policy, { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '3' });
   assert.equal(policy.settings.task.maxToolCalls, 50);

@@ -7,7 +7,7 @@ import { checkPolicy } from '../../src/policy/check/check-policy.ts';
 const invalid = (input: unknown, message: RegExp) =>
   assert.throws(() => checkPolicy(input), { code: 'invalid_policy', message });
 
-test('names that reach a prototype are refused, wherever they stand', () => {
+test('names that reach a prototype are rejected at every place of a document', () => {
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     for (const wrap of [
       'X',
@@ -32,7 +32,7 @@ test('inherited settings are not read', () => {
   assert.equal(settings.delegation.workerLimits.toString, undefined);
 });
 
-test('throwing getters, proxies and cycles are refused without throwing themselves', () => {
+test('getters that throw, proxies and cycles are rejected with a policy error', () => {
   const cycle: Record<string, unknown> = {};
   cycle.task = cycle;
   const { proxy, revoke } = Proxy.revocable({}, {});
@@ -47,7 +47,7 @@ test('throwing getters, proxies and cycles are refused without throwing themselv
   invalid(getter, /cannot be read: reading it failed$/);
 });
 
-test('a getter that answers differently each time is read once', () => {
+test('a getter is read only once', () => {
   let reads = 0;
   const task = {
     get max_tool_calls() {
@@ -58,7 +58,7 @@ test('a getter that answers differently each time is read once', () => {
   assert.equal(reads, 1);
 });
 
-test('ten megabytes of text are refused quickly and quoted shortened', () => {
+test('ten megabytes of text are rejected quickly, and the error quotes a shortened value', () => {
   const long = 'x'.repeat(10_000_000);
   for (const input of [
     { mode: long },
@@ -77,11 +77,11 @@ test('ten megabytes of text are refused quickly and quoted shortened', () => {
   }
 });
 
-test('more entries than a policy can have are refused', () => {
+test('a policy with too many entries is rejected', () => {
   invalid({ rules: new Array(1_000_000).fill('a>1|abort') }, /more than 10000 entries/);
 });
 
-test('any document is settings or an error with the code invalid_policy, and no limit is ever off', () => {
+test('any document gives settings with every limit on, or an error with the code invalid_policy', () => {
   const name = fc.constantFrom(
     'circuit_breaker',
     'task',

@@ -12,7 +12,7 @@ const call = (model: string, change: Partial<Usage> = {}): Usage => ({
   ...change,
 });
 
-test('known models have their price and say which entry it is from', () => {
+test('a known model has a price, and the price names its entry in the book', () => {
   assert.deepEqual(book.price(call('claude-sonnet-4-20250514')), {
     costUsd: toUsd(18_000),
     basis: 'claude-sonnet-4-0',
@@ -21,7 +21,7 @@ test('known models have their price and say which entry it is from', () => {
   assert.deepEqual(book.price(call('gemini-2.5-pro')), { costUsd: toUsd(11_250), basis: 'gemini-2.5-pro' });
 });
 
-test('vendors\u2019 decoration of a name does not hide it', () => {
+test('a model is found under the prefixes and suffixes that vendors add to its name', () => {
   for (const [model, basis] of [
     ['anthropic/claude-sonnet-4-5', /claude-sonnet-4-5/],
     ['openrouter/anthropic/claude-sonnet-4.5', /claude-sonnet-4.5/],
@@ -40,14 +40,14 @@ test('vendors\u2019 decoration of a name does not hide it', () => {
   }
 });
 
-test('a newer version is not priced as the older one it begins like', () => {
+test('a newer version is not priced like an older version whose name is its prefix', () => {
   assert.equal(book.price(call('claude-sonnet-5'))?.basis, 'claude-sonnet-5');
   for (const model of ['claude-sonnet-5-5', 'anthropic/claude-sonnet-5-5', 'claude-opus-4-81', 'claude-haiku-4-5-7']) {
     assert.equal(book.price(call(model)), undefined, model);
   }
 });
 
-test('an unknown model, or none, has no price and throws nothing', () => {
+test('an unknown or missing model has no price, and the lookup does not throw', () => {
   for (const model of ['nope', '', '/', 'constructor', '__proto__', 'anthropic/', 'x'.repeat(1_000_000), 'whisper-1']) {
     assert.equal(book.price(call(model)), undefined, model.slice(0, 20));
   }
@@ -55,17 +55,17 @@ test('an unknown model, or none, has no price and throws nothing', () => {
   assert.equal(book.price({ model: 7, inputTokens: 1, outputTokens: 1 } as never), undefined);
 });
 
-test('the cache is part of the input, read cheaply and written dearly', () => {
+test('cache tokens are part of the input, and have their own read and write rates', () => {
   const usage = call('claude-sonnet-4-20250514', { cacheReadTokens: 600, cacheWriteTokens: 200 });
   assert.equal(book.price(usage)?.costUsd, toUsd(200 * 3 + 180 + 750 + 15_000));
 });
 
-test('a model without a rate for the cache takes the one for input', () => {
+test('a model without a cache rate uses its input rate', () => {
   const plain = book.price(call('gpt-4', { outputTokens: 0 }))!.costUsd;
   assert.equal(book.price(call('gpt-4', { outputTokens: 0, cacheReadTokens: 1000 }))?.costUsd, plain);
 });
 
-test('usage the book would throw at is priced all the same', () => {
+test('usage with inconsistent or invalid token counts has a price', () => {
   assert.equal(
     book.price(call('claude-sonnet-4-0', { inputTokens: 10, cacheReadTokens: 1000, outputTokens: 0 }))?.costUsd,
     toUsd(330),
@@ -74,14 +74,14 @@ test('usage the book would throw at is priced all the same', () => {
   assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: -5, outputTokens: 0 }))?.costUsd, toUsd(0));
 });
 
-test('a large request is priced whole at the rate of its size', () => {
+test('all tokens of a large request have the rate of large requests', () => {
   const small = book.price(call('claude-sonnet-4-5', { inputTokens: 200_000, outputTokens: 0 }));
   const large = book.price(call('claude-sonnet-4-5', { inputTokens: 300_000, outputTokens: 0 }));
   assert.equal(small?.costUsd, toUsd(600_000));
   assert.equal(large?.costUsd, toUsd(1_800_000));
 });
 
-test('prices are whole micro-dollars, rounded up but not by noise', () => {
+test('prices are whole micro-dollars, rounded up without floating-point error', () => {
   assert.equal(book.price(call('claude-sonnet-4-0', { inputTokens: 41, outputTokens: 0 }))?.costUsd, toUsd(123));
   assert.equal(
     book.price(call('claude-sonnet-4-0', { inputTokens: 1, cacheReadTokens: 1, outputTokens: 0 }))?.costUsd,
@@ -89,7 +89,7 @@ test('prices are whole micro-dollars, rounded up but not by noise', () => {
   );
 });
 
-test('rates of your own come first, with the cache at the price of input unless said', () => {
+test('custom rates override the book, and a custom cache rate defaults to the input rate', () => {
   const own = priceBook({
     overrides: {
       'My-Model': { inputUsdPerMillion: 0.07, outputUsdPerMillion: 2 },
@@ -111,7 +111,7 @@ test('rates of your own come first, with the cache at the price of input unless 
   assert.equal(own.price(call('gpt-4o-mini'))?.basis, 'gpt-4o-mini');
 });
 
-test('a rate that is none is refused when the book is made', () => {
+test('creating a price book with an invalid rate throws', () => {
   for (const bad of [Number.NaN, -1, '3', undefined]) {
     const overrides = { m: { inputUsdPerMillion: bad as number, outputUsdPerMillion: 1 } };
     assert.throws(() => priceBook({ overrides }), {
@@ -121,7 +121,7 @@ test('a rate that is none is refused when the book is made', () => {
   }
 });
 
-test('the dearest rates are at least those of every model in the book', () => {
+test('the highest rates are at least the rates of every model in the book', () => {
   const usages = [
     { inputTokens: 300_000, outputTokens: 0 },
     { inputTokens: 0, outputTokens: 1000 },
@@ -142,7 +142,7 @@ test('the dearest rates are at least those of every model in the book', () => {
   assert.notEqual(book.highestPrice(call('x')).basis, 'unknown');
 });
 
-test('rates of your own may be the dearest', () => {
+test('a custom rate may be the highest rate', () => {
   const own = priceBook({ overrides: { gold: { inputUsdPerMillion: 1e6, outputUsdPerMillion: 1e6 } } });
   assert.deepEqual(own.highestPrice(call('x')), { costUsd: toUsd(2_000_000_000), basis: 'gold' });
 });

@@ -48,7 +48,7 @@ function permitOf(given: BreakerPermit | BreakerRefusal): BreakerPermit {
   return given;
 }
 
-test('a synchronous function stays synchronous: arguments go in, the value or the error comes out', () => {
+test('a synchronous function stays synchronous, with its arguments, value and error unchanged', () => {
   const { breaker } = started();
   const sum: number = breaker.execute((a: number, b: number) => a + b, 2, 3);
   assert.equal(sum, 5);
@@ -67,7 +67,7 @@ test('a synchronous function stays synchronous: arguments go in, the value or th
   assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures, breaker.stats.inFlight], [2, 1, 0]);
 });
 
-test('a promise is handed back itself', async () => {
+test('execute returns the promise of the function itself', async () => {
   const { breaker } = started();
   const promise = Promise.resolve(7);
   assert.equal(
@@ -80,7 +80,7 @@ test('a promise is handed back itself', async () => {
   assert.equal(breaker.stats.totalSuccesses, 1);
 });
 
-test('a rejection is counted once and reaches the caller as it is', async () => {
+test('a rejection is counted once and reaches the caller unchanged', async () => {
   const { breaker } = started();
   const error = new Error('no');
   await assert.rejects(
@@ -90,7 +90,7 @@ test('a rejection is counted once and reaches the caller as it is', async () => 
   assert.deepEqual([breaker.stats.totalFailures, breaker.stats.countedFailures, breaker.stats.inFlight], [1, 1, 0]);
 });
 
-test('a foreign thenable is asked once, in every phase and with a timeout', async () => {
+test('the then method of a foreign thenable is called once, in every phase and with a timeout', async () => {
   for (const options of [{}, { timeoutSecs: 5 }, { maxConcurrent: 3 }]) {
     const { breaker } = started(options);
     let asked = 0;
@@ -109,7 +109,7 @@ test('a foreign thenable is asked once, in every phase and with a timeout', asyn
   }
 });
 
-test('a value that cannot be looked at passes', () => {
+test('a returned value whose properties cannot be read reaches the caller', () => {
   const { breaker } = started();
   const shy = new Proxy(
     {},
@@ -126,7 +126,7 @@ test('a value that cannot be looked at passes', () => {
   assert.equal(breaker.stats.inFlight, 0);
 });
 
-test('a result that calls itself an error is a failure, and opens for the whole wait', () => {
+test('a result marked as an error is a failure, and opens the breaker for the full cooldown', () => {
   const { breaker, clock } = started({ failureThreshold: 2, onRefusal: 'return' }, 1_000_000);
   breaker.execute(() => ({ isError: true }));
   breaker.execute(() => ({ isError: true }));
@@ -137,13 +137,13 @@ test('a result that calls itself an error is a failure, and opens for the whole 
   assert.equal(breaker.state, 'OPEN');
 });
 
-test('a promise of a result that calls itself an error is a failure as well', async () => {
+test('a promise of a result marked as an error is a failure', async () => {
   const { breaker } = started({ failureThreshold: 1 }, 1_000_000);
   await breaker.execute(async () => ({ error: 'down' }));
   assert.equal(breaker.state, 'OPEN');
 });
 
-test('a wait that an error or a result asks for is counted from now', async () => {
+test('a retry delay in an error or a result starts at the present time', async () => {
   const busy = Object.assign(new Error('busy'), { retryAfterMs: 5_000 });
   const calls = [() => ({ error: busy }), async () => ({ error: busy }), async () => Promise.reject(busy)];
   for (const call of calls) {
@@ -169,7 +169,7 @@ test('ignored and cancelled errors do not count', () => {
   assert.deepEqual([breaker.state, breaker.stats.totalNeutrals, breaker.stats.totalFailures], ['CLOSED', 3, 0]);
 });
 
-test('five failures open; the function is not called, and a minute later one probe is', () => {
+test('five failures open the breaker for a minute without calls, and then one probe runs', () => {
   const { breaker, clock, changes, fail } = started({ onRefusal: 'throw' });
   fail(5);
   assert.equal(breaker.state, 'OPEN');
@@ -193,7 +193,7 @@ test('five failures open; the function is not called, and a minute later one pro
   );
 });
 
-test('asynchronous probes close and reopen as synchronous ones do', async () => {
+test('asynchronous probes close and reopen the breaker like synchronous probes', async () => {
   const { breaker, clock, fail } = started({ successThreshold: 1 });
   fail(5);
   clock.advance(60_000);
@@ -211,7 +211,7 @@ test('asynchronous probes close and reopen as synchronous ones do', async () => 
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('a refusal is by default a rejected promise, the same one for a whole open period', async () => {
+test('a refusal is by default a rejected promise, the same promise for a whole open period', async () => {
   const { breaker, clock, fail } = started();
   fail(5);
   const first = breaker.execute(() => 1) as unknown as Promise<never>;
@@ -259,7 +259,7 @@ test('a refusal without a handler causes no unhandled rejection', async () => {
   assert.deepEqual(unhandled, []);
 });
 
-test('refusals can be thrown or returned, each the same object while it is open', () => {
+test('refusals can be thrown or returned, and are the same object while the breaker is open', () => {
   const thrown = started({ onRefusal: 'throw' });
   thrown.fail(5);
   const errors = [0, 1].map(() => {
@@ -279,7 +279,7 @@ test('refusals can be thrown or returned, each the same object while it is open'
   assert.equal(returned.breaker.admit(), first);
 });
 
-test('in two steps: admit now, settle later, and settling twice counts once', () => {
+test('a permit from admit can be settled later, and settling twice counts once', () => {
   const { breaker } = started({ failureThreshold: 2 });
   const permit = permitOf(breaker.admit());
   assert.equal(breaker.stats.inFlight, 1);
@@ -297,7 +297,7 @@ test('in two steps: admit now, settle later, and settling twice counts once', ()
   assert.equal(breaker.stats.totalNeutrals, 1);
 });
 
-test('a permit from before the trip is late, a probe’s permit counts', () => {
+test('a permit from before the trip is a late result, and the permit of a probe counts', () => {
   const { breaker, clock } = started({ failureThreshold: 1, successThreshold: 1 });
   const early = permitOf(breaker.admit());
   breaker.settle(permitOf(breaker.admit()), failed);
@@ -310,13 +310,13 @@ test('a permit from before the trip is late, a probe’s permit counts', () => {
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('a failure settled by hand opens from the present time', () => {
+test('a failure passed to settle opens the breaker from the present time', () => {
   const { breaker } = started({ failureThreshold: 1, onRefusal: 'return' }, 500_000);
   breaker.settle(permitOf(breaker.admit()), failed);
   assert.equal((breaker.admit() as BreakerRefusal).retryAtMs, 560_000);
 });
 
-test('a time that is up is a failure; the slot is kept and the signal aborts', async () => {
+test('a timeout is a failure, keeps the slot and aborts the signal', async () => {
   const { breaker, clock } = started({ timeoutSecs: 2, failureThreshold: 9, maxConcurrent: 1, onRefusal: 'return' });
   const slow = Promise.withResolvers<number>();
   let seen: AbortSignal | undefined;
@@ -343,7 +343,7 @@ test('a time that is up is a failure; the slot is kept and the signal aborts', a
   );
 });
 
-test('in time nothing is cut: value and error pass, and no timer is left that fires', async () => {
+test('before the timeout value and error pass unchanged, and no timer fires later', async () => {
   const { breaker, clock } = started({ timeoutSecs: 2 });
   assert.equal(await breaker.execute(async () => 5), 5);
   await assert.rejects(
@@ -364,7 +364,7 @@ test('in time nothing is cut: value and error pass, and no timer is left that fi
   assert.throws(() => breaker.execute(bad), /down/);
 });
 
-test('a synchronous value past the time limit is a failure; on the system clock from the second call on', () => {
+test('a synchronous call over the timeout is a failure; on the system clock from the second call on', () => {
   const { breaker, clock } = started({ timeoutSecs: 2 });
   breaker.execute(() => clock.advance(2_000));
   breaker.execute(() => clock.advance(2_001));
@@ -379,7 +379,7 @@ test('a synchronous value past the time limit is a failure; on the system clock 
   assert.deepEqual([own.stats.totalSuccesses, own.stats.totalFailures], [2, 1]);
 });
 
-test('calls that may be given up do not get into each other’s way, whatever is used again', async () => {
+test('concurrent calls with a timeout do not affect each other', async () => {
   for (const given of [simulatedClock(), undefined]) {
     const breaker = createBreaker({ timeoutSecs: 0.03, failureThreshold: 9, ...(given && { clock: given }) });
     const [hung, slow] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
@@ -409,7 +409,7 @@ test('calls that may be given up do not get into each other’s way, whatever is
   }
 });
 
-test('where only the same error counts, what varies in its text does not matter', () => {
+test('with sameErrorOnly the variable parts of an error message do not matter', () => {
   const { breaker } = started({ sameErrorOnly: true, failureThreshold: 3 });
   const fail = (message: string) =>
     assert.throws(() =>
@@ -431,7 +431,7 @@ test('where only the same error counts, what varies in its text does not matter'
   assert.equal(breaker.state, 'OPEN');
 });
 
-test('a stale clock does not cut a call short that has only just begun', async () => {
+test('a stale coarse clock does not shorten the timeout of a new call', async () => {
   const breaker = createBreaker({ timeoutSecs: 0.25, slowCallSecs: 60 });
   // The coarse clock has looked, and a timer waits.
   const hung = assert.rejects(
@@ -448,7 +448,7 @@ test('a stale clock does not cut a call short that has only just begun', async (
   await hung;
 });
 
-test('a trip by hand, until a time, and a reset', () => {
+test('trip opens the breaker, optionally until a time, and reset closes the breaker', () => {
   const { breaker, clock, changes } = started({ onRefusal: 'return' });
   breaker.trip(90_000);
   assert.equal(breaker.state, 'OPEN');
@@ -463,7 +463,7 @@ test('a trip by hand, until a time, and a reset', () => {
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('a time for a trip that is no time is an error that quotes it', () => {
+test('an invalid time for trip is an error that quotes the value', () => {
   const { breaker } = started();
   for (const until of [Number.NaN, Number.POSITIVE_INFINITY, '5' as unknown as number]) {
     assert.throws(() => breaker.trip(until), { name: 'SwitchgearError', message: /untilMs.*(NaN|Infinity|5)/ });
@@ -471,7 +471,7 @@ test('a time for a trip that is no time is an error that quotes it', () => {
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('held refuses without a time in every phase and at any time; releasing shows the phase below', () => {
+test('a held breaker refuses without a retry time in every phase, and release restores the phase', () => {
   for (const startMs of [0, 1_000, -1_000]) {
     const { breaker, clock, fail } = started({ onRefusal: 'return' }, startMs);
     breaker.hold();
@@ -521,7 +521,7 @@ test('a refusal distinguishes the concurrency limit from an open circuit, also a
   breaker.settle(second);
 });
 
-test('a full house while half-open does not hide that the circuit is open', () => {
+test('while half-open a refusal is concurrency_limit only while all slots are taken', () => {
   const { breaker, clock } = started({ maxConcurrent: 2, failureThreshold: 1, onRefusal: 'return' });
   const straggler = permitOf(breaker.admit());
   breaker.settle(permitOf(breaker.admit()), failed);
@@ -570,7 +570,7 @@ test('disposing removes the listeners, and the breaker still works', () => {
   assert.deepEqual([changes, breaker.state], [[], 'OPEN']);
 });
 
-test('a listener may ask and move the breaker that calls it', () => {
+test('a listener may read and change its breaker', () => {
   const { breaker, fail } = started({ onRefusal: 'return' });
   const states: string[] = [];
   breaker.onChange(({ type }) => {
@@ -582,13 +582,13 @@ test('a listener may ask and move the breaker that calls it', () => {
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('a function that fails inside a function of the same breaker is counted once each', () => {
+test('a failure in nested calls of one breaker is counted once per call', () => {
   const { breaker } = started({ failureThreshold: 3 });
   assert.throws(() => breaker.execute(() => breaker.execute(bad)), /down/);
   assert.deepEqual([breaker.stats.totalFailures, breaker.stats.inFlight], [2, 0]);
 });
 
-test('a call during which the breaker trips is late, whichever way it ends', () => {
+test('the success of a call during which the breaker trips is a late result', () => {
   const { breaker } = started({ failureThreshold: 1 });
   breaker.execute(() => {
     assert.throws(() => breaker.execute(bad));
@@ -597,7 +597,7 @@ test('a call during which the breaker trips is late, whichever way it ends', () 
   assert.deepEqual([breaker.state, breaker.stats.lateResults, breaker.stats.totalSuccesses], ['OPEN', 1, 0]);
 });
 
-test('observing refuses nothing, switched off it counts nothing', () => {
+test('a breaker in observe mode refuses no call, and a breaker that is off counts no call', () => {
   const watched = started({ mode: 'observe', failureThreshold: 1 });
   watched.fail(3);
   assert.deepEqual(
@@ -614,7 +614,7 @@ test('observing refuses nothing, switched off it counts nothing', () => {
   assert.deepEqual([off.breaker.state, off.breaker.stats.totalFailures, off.breaker.stats.inFlight], ['CLOSED', 0, 0]);
 });
 
-test('slow calls open the circuit for the next caller, by the clock that was handed in', () => {
+test('slow calls by the clock in the options open the breaker for the next call', () => {
   const { breaker, clock } = started({ slowCallSecs: 8, minimumCalls: 1, onRefusal: 'return' });
   void breaker.execute(() => new Promise(() => {}));
   clock.advance(8_000);
@@ -644,7 +644,7 @@ test('a restored breaker continues from its saved state', () => {
   assert.equal(garbage.breaker.state, 'CLOSED');
 });
 
-test('without options it has a name, no timeout, and works on the machine’s own clock', async () => {
+test('a breaker without options has a name, no timeout, and uses the system clock', async () => {
   const breaker = createBreaker();
   assert.equal(breaker.name, 'breaker');
   assert.equal(await breaker.execute(async () => 1), 1);
@@ -721,7 +721,7 @@ function shown(options: unknown): string {
   );
 }
 
-test('wrong functions and listeners are errors before anything is counted', () => {
+test('an invalid function or listener is an error and is not counted', () => {
   const { breaker } = started();
   assert.throws(() => breaker.onChange(7 as never), { name: 'SwitchgearError', message: /listener.*7/ });
   assert.equal(breaker.stats.totalRequests, 0);
@@ -792,7 +792,7 @@ async function costOf(call: (at: number) => unknown): Promise<{ promises: number
   };
 }
 
-test('a successful call costs one promise, no turn of the queue and no timer more than without', async () => {
+test('a successful call costs one additional promise, no microtask turn and no timer', async () => {
   const work = async (at: number) => at;
   const bare = await costOf(work);
   const breaker = createBreaker();
@@ -800,7 +800,7 @@ test('a successful call costs one promise, no turn of the queue and no timer mor
   assert.deepEqual(guarded, { promises: bare.promises + 1, timers: 0, hops: bare.hops });
 });
 
-test('the same with a window of time, whose clock is handed in', async () => {
+test('with a time window and a clock a successful call costs one additional promise', async () => {
   const work = async (at: number) => at;
   const bare = await costOf(work);
   const breaker = createBreaker({ rateWindow: 'time', clock: simulatedClock() });
@@ -808,7 +808,7 @@ test('the same with a window of time, whose clock is handed in', async () => {
   assert.deepEqual(guarded, { promises: bare.promises + 1, timers: 0, hops: bare.hops });
 });
 
-test('in two steps a call costs nothing at all', async () => {
+test('a call with admit and settle costs no additional promise, microtask turn or timer', async () => {
   const breaker = createBreaker();
   const work = async (at: number) => at;
   const handled = async (at: number) => {
@@ -824,7 +824,7 @@ test('in two steps a call costs nothing at all', async () => {
   assert.deepEqual(await costOf(guarded), await costOf(handled));
 });
 
-test('a synchronous call makes no promise and no timer', () => {
+test('a synchronous call creates no promise and no timer', () => {
   const breaker = createBreaker();
   const kinds: string[] = [];
   const hook = createHook({ init: (_id, type) => void kinds.push(type) });
@@ -834,7 +834,7 @@ test('a synchronous call makes no promise and no timer', () => {
   assert.deepEqual(kinds, []);
 });
 
-test('refusals make no promise each: a thousand share one', async () => {
+test('a thousand refusals share one promise', async () => {
   const breaker = createBreaker();
   for (let time = 0; time < 5; time++) assert.throws(() => breaker.execute(bad));
   await (breaker.execute(() => 1) as unknown as Promise<never>).catch(() => {});

@@ -41,9 +41,9 @@ const listeners: Twist = {
 };
 
 for (const [name, options] of Object.entries(kinds)) {
-  test(`a wall clock that jumps changes nothing: ${name}`, () => same(options, wallJumps));
-  test(`listeners change nothing: ${name}`, () => same(options, listeners));
-  test(`saving and taking up changes nothing: ${name}`, () => same(options, savedAndTakenUp));
+  test(`a jump of the wall clock does not change the history: ${name}`, () => same(options, wallJumps));
+  test(`listeners do not change the history: ${name}`, () => same(options, listeners));
+  test(`saving and restoring does not change the history: ${name}`, () => same(options, savedAndTakenUp));
 }
 
 function same(options: BreakerOptions, twist: Twist): void {
@@ -53,13 +53,13 @@ function same(options: BreakerOptions, twist: Twist): void {
   assert.deepEqual([...seen].sort(), ['CLOSED', 'HALF_OPEN', 'OPEN']);
 }
 
-test('longer histories tell the same: with two probes, saved and taken up before every step', () => {
+test('saving and restoring before every step does not change longer histories with two probes', () => {
   const { histories, parted } = compare(kinds['a quick trip, two probes']!, 5, savedAndTakenUp);
   assert.equal(parted, undefined);
   assert.equal(histories, 8 ** 5);
 });
 
-test('a difference is seen where there is one', () => {
+test('the comparison of histories reports a reset and a lost state', () => {
   const resets: Twist = { each: ({ breaker }, _options, step) => step === 2 && breaker.reset() };
   assert.match(String(compare(quick, 3, resets).parted), /but/);
   const forgets: Twist = {
@@ -70,7 +70,7 @@ test('a difference is seen where there is one', () => {
   assert.match(String(compare(quick, 3, forgets).parted), /but/);
 });
 
-test('listeners that throw change nothing, and their errors are reported', () => {
+test('listeners that throw do not change the history, and their errors are reported', () => {
   const url = new URL('./compare-histories.ts', import.meta.url).href;
   const script = `
     import { compare } from ${JSON.stringify(url)};

@@ -53,7 +53,7 @@ function geared(options: SwitchgearOptions = {}) {
   return { clock, gear: createSwitchgear({ clock, log: 'silent', env: {}, ...options }) };
 }
 
-test('situation 1: a success begun while closed arrives while half-open, and closes nothing', async () => {
+test('situation 1: a success of a call from the closed phase does not close a half-open breaker', async () => {
   const { breaker, clock, begin, fail } = started();
   const [first, second] = [begin(), begin()];
   await fail();
@@ -67,7 +67,7 @@ test('situation 1: a success begun while closed arrives while half-open, and clo
   assert.deepEqual([breaker.stats.lateResults, breaker.stats.totalSuccesses], [2, 0]);
 });
 
-test('situation 2: a failure begun while closed arrives while a probe is out, and the probe decides', async () => {
+test('situation 2: a failure of a call from the closed phase does not decide while a probe runs', async () => {
   const { breaker, clock, begin, fail } = started();
   const late = begin();
   await fail();
@@ -79,7 +79,7 @@ test('situation 2: a failure begun while closed arrives while a probe is out, an
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('situation 3: a success begun two generations ago lands between failures 2 and 3 of 3, which open', async () => {
+test('situation 3: a success from two generations ago does not reset the count of three failures', async () => {
   const { breaker, clock, begin, fail } = started({ failureThreshold: 3 });
   const late = begin();
   await fail(3);
@@ -92,7 +92,7 @@ test('situation 3: a success begun two generations ago lands between failures 2 
   assert.equal(breaker.state, 'OPEN');
 });
 
-test('situation 4: four failures, an idle hour and one failure more do not open a window of five seconds', async () => {
+test('situation 4: four failures and a fifth an hour later do not open a window of five seconds', async () => {
   const rate = { failureThreshold: 99, failureRateThreshold: 0.5, rateWindow: 'time', minimumCalls: 5 } as const;
   for (const options of [rate, { trip: 'time_window', failureThreshold: 5 } as const]) {
     const { breaker, clock, fail } = started({ ...options, monitorWindowSecs: 5 });
@@ -108,7 +108,7 @@ test('situation 4: four failures, an idle hour and one failure more do not open 
   }
 });
 
-test('situation 5: the wall clock is set back an hour while open, and the wait is as long as ever', async () => {
+test('situation 5: setting the wall clock back an hour while open does not change the cooldown', async () => {
   const { breaker, clock, fail, refused } = started({ recoveryTimeoutSecs: 1 });
   await fail();
   clock.wallJump(-3_600_000);
@@ -120,7 +120,7 @@ test('situation 5: the wall clock is set back an hour while open, and the wait i
   await refused();
 });
 
-test('situation 6: held while open and released, it is still open until the same time', async () => {
+test('situation 6: a breaker held while open and then released is open until the same time', async () => {
   const { breaker, clock, fail, refused } = started();
   await fail();
   clock.advance(10_000);
@@ -134,7 +134,7 @@ test('situation 6: held while open and released, it is still open until the same
   assert.equal(await breaker.execute(good), 'good');
 });
 
-test('situation 7: a probe that never settles blocks until its lease ends, and not for ever', async () => {
+test('situation 7: a probe that never settles blocks other calls only until its lease ends', async () => {
   const { breaker, clock, begin, fail, refused } = started({ leaseSecs: 15 });
   await fail();
   clock.advance(60_000);
@@ -150,7 +150,7 @@ test('situation 7: a probe that never settles blocks until its lease ends, and n
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('situation 8: while a probe hangs the next callers are refused at once, neither run nor left waiting', () => {
+test('situation 8: while a probe hangs the next calls are refused at once', () => {
   const { breaker, clock } = started({ onRefusal: 'throw' });
   assert.throws(() =>
     breaker.execute(() => {
@@ -164,7 +164,7 @@ test('situation 8: while a probe hangs the next callers are refused at once, nei
   assert.equal(ran, 0);
 });
 
-test('situation 9: with a window of calls a probe that never settles blocks not for ever either', async () => {
+test('situation 9: with a window of calls a probe that never settles blocks only until its lease ends', async () => {
   const { breaker, clock, begin, fail, refused } = started({ trip: 'count_window', windowCalls: 4 });
   await fail();
   clock.advance(60_000);
@@ -175,7 +175,7 @@ test('situation 9: with a window of calls a probe that never settles blocks not 
   assert.equal(await breaker.execute(good), 'good');
 });
 
-test('situation 10: of 5000 callers during a probe that then succeeds none is let loose', async () => {
+test('situation 10: 5000 calls during a probe are refused, also if the probe succeeds', async () => {
   const { breaker, clock, begin, fail } = started();
   await fail();
   clock.advance(60_000);
@@ -193,7 +193,7 @@ test('situation 10: of 5000 callers during a probe that then succeeds none is le
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('situation 11: four late successes while half-open do not spoil the count of two that are wanted', async () => {
+test('situation 11: four late successes while half-open do not count towards the two required', async () => {
   const { breaker, clock, begin, fail } = started({ successThreshold: 2, halfOpenPermits: 2 });
   const late = [begin(), begin(), begin(), begin()];
   await fail();
@@ -208,7 +208,7 @@ test('situation 11: four late successes while half-open do not spoil the count o
   assert.equal(await breaker.execute(good), 'good');
 });
 
-test('situation 12: closed by hand while open, it stays closed: there is no timer that remembers', async () => {
+test('situation 12: a breaker that is reset while open stays closed after the cooldown', async () => {
   const { breaker, clock, fail } = started();
   await fail();
   assert.equal(clock.pending, 0);
@@ -218,7 +218,7 @@ test('situation 12: closed by hand while open, it stays closed: there is no time
   assert.equal(breaker.stats.generation, 3);
 });
 
-test('situation 13: the first listener leaves, and only the second is called', async () => {
+test('situation 13: after the removal of the first listener only the second is called', async () => {
   const { breaker, fail } = started();
   const heard: string[] = [];
   const leave = breaker.onChange(() => heard.push('first'));
@@ -235,7 +235,7 @@ test('situation 13: the first listener leaves, and only the second is called', a
   assert.ok(entries.includes('second') && !entries.includes('first'));
 });
 
-test('situation 14: a call made after another one timed out has a signal of its own', async () => {
+test('situation 14: a call after a timed-out call has a signal of its own', async () => {
   const { breaker, clock } = started({ timeoutSecs: 1, failureThreshold: 9 });
   const hung = breaker.executeWithSignal((signal) => new Promise<AbortSignal>(() => signal));
   clock.advance(1_000);
@@ -262,7 +262,7 @@ test('situation 14: a call made after another one timed out has a signal of its 
   );
 });
 
-test('situation 15: an action that returns undefined has succeeded', async () => {
+test('situation 15: a function that returns undefined is a success', async () => {
   const { breaker } = started();
   assert.equal(
     breaker.execute(() => undefined),
@@ -272,7 +272,7 @@ test('situation 15: an action that returns undefined has succeeded', async () =>
   assert.deepEqual([breaker.stats.totalSuccesses, breaker.stats.totalFailures], [2, 0]);
 });
 
-test('situation 16: opened just now, saved and taken up, it waits as long as if it had stayed', async () => {
+test('situation 16: an open breaker that is saved and restored keeps its cooldown', async () => {
   const { breaker, clock, fail } = started();
   clock.advance(150_000);
   await fail();
@@ -284,7 +284,7 @@ test('situation 16: opened just now, saved and taken up, it waits as long as if 
   assert.equal(await there.breaker.execute(good), 'good');
 });
 
-test('situation 17: recovered, a single failure does not open a rate that wants ten calls', async () => {
+test('situation 17: after recovery a single failure does not open a breaker with minimumCalls of 10', async () => {
   const { breaker, clock, fail } = started({ failureThreshold: 99, failureRateThreshold: 0.5, minimumCalls: 10 });
   await fail(10);
   assert.equal(breaker.state, 'OPEN');
@@ -295,7 +295,7 @@ test('situation 17: recovered, a single failure does not open a rate that wants 
   assert.equal(breaker.state, 'CLOSED');
 });
 
-test('situation 18: 200,000 calls leave no more behind than a hundred', () => {
+test('situation 18: the saved state after 200,000 calls is as small as after a hundred', () => {
   for (const options of [{ rateWindow: 'calls' }, { rateWindow: 'time' }, { slowCallSecs: 1 }] as const) {
     const { breaker, clock } = started(options);
     const held = (calls: number) => {
@@ -312,7 +312,7 @@ test('situation 18: 200,000 calls leave no more behind than a hundred', () => {
   }
 });
 
-test('situation 19: after dispose no health check runs, and the one that is out changes nothing', async () => {
+test('situation 19: after dispose no health check starts, and a running health check has no effect', async () => {
   const { gear, clock } = geared();
   let checks = 0;
   const answer = Promise.withResolvers<boolean>();
@@ -337,7 +337,7 @@ test('situation 19: after dispose no health check runs, and the one that is out 
   assert.equal(clock.pending, 0);
 });
 
-test('situation 20: with room for one, five calls whose time is up leave one action running', async () => {
+test('situation 20: with maxConcurrent 1 a timed-out call keeps its slot, so five calls run one function', async () => {
   const { breaker, clock } = started({ timeoutSecs: 1, maxConcurrent: 1, failureThreshold: 99 });
   let running = 0;
   const end = Promise.withResolvers<void>();
@@ -358,7 +358,7 @@ test('situation 20: with room for one, five calls whose time is up leave one act
   assert.equal(await breaker.execute(good), 'good');
 });
 
-test('situation 21: a guarded tool with room for one keeps its slot past its timeout, too', async () => {
+test('situation 21: a guarded tool with maxConcurrent 1 keeps its slot after its timeout', async () => {
   const { gear, clock } = geared();
   let running = 0;
   const end = Promise.withResolvers<void>();
@@ -393,7 +393,7 @@ test('situation 22: a listener that throws on a success changes neither the valu
   assert.ok(gear.snapshot().internalErrors > 0, 'and it is seen');
 });
 
-test('situation 23: a listener that throws when it opens does not replace the error the caller gets', () => {
+test('situation 23: a listener that throws on a trip does not replace the error of the caller', () => {
   const url = new URL('../../src/breaker.ts', import.meta.url).href;
   const script = `
     import { createBreaker } from ${JSON.stringify(url)};
@@ -424,7 +424,7 @@ test('situation 23: a listener that throws when it opens does not replace the er
   });
 });
 
-test('situation 24: a call that its caller aborts does not count for the callee', async () => {
+test('situation 24: a call that its caller aborts does not count as success or failure', async () => {
   const { breaker } = started();
   const controller = new AbortController();
   const { signal } = controller;

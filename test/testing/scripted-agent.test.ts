@@ -28,7 +28,7 @@ function listener(haltsAt = Number.POSITIVE_INFINITY) {
   return { task, told };
 }
 
-test('a script runs its tools in order and keeps results and errors apart', async () => {
+test('a script runs its tools in order, and lists results and errors separately', async () => {
   const failure = new Error('down');
   const tools = {
     double: (n: number) => n * 2,
@@ -51,7 +51,7 @@ test('a script runs its tools in order and keeps results and errors apart', asyn
   assert.equal(halt, undefined);
 });
 
-test('a returned and a thrown refusal are recorded alike, and the agent continues', async () => {
+test('returned and thrown refusals are recorded in the same way, and the agent continues', async () => {
   const tools = {
     returned: () => refused(refusal('deny'), 'A', 's'),
     thrown: () => {
@@ -72,7 +72,7 @@ test('a returned and a thrown refusal are recorded alike, and the agent continue
   );
 });
 
-test('the agent stops at a halt, and a stubborn one does not', async () => {
+test('an agent stops at a halt, and a stubborn agent continues', async () => {
   const script = [{ says: 'a', times: 5 }] as const;
   const polite = listener(2);
   const first = await scriptedAgent(script)({ task: polite.task });
@@ -95,13 +95,13 @@ test('texts, user messages and usage are passed to the task unchanged', async ()
   ]);
 });
 
-test('waiting moves the clock of the stage', async () => {
+test('a wait in a script advances the clock of the stage', async () => {
   const clock = simulatedClock();
   await scriptedAgent([{ waitsMs: 60_000 }])({ clock });
   assert.equal(clock.nowMs(), 60_000);
 });
 
-test('an error about a script names what its stage lacks', async () => {
+test('an error about a script names the missing part of its stage', async () => {
   await assert.rejects(
     scriptedAgent([{ tool: 'fly' }])({ tools: { walk: () => 1 } }),
     /uses 'fly', the stage has: walk/,

@@ -13,7 +13,7 @@ test('time does not advance by itself', () => {
   assert.equal(clock.wallMs(), simulatedWallMs + 25);
 });
 
-test('timers run in the order they fall due, each at its own time, and of equals the first set goes first', () => {
+test('timers run in the order of their due times, and timers with equal due times in the order set', () => {
   const clock = simulatedClock();
   const ran: string[] = [];
   const note = (name: string) => () => void ran.push(`${name}@${clock.nowMs()}`);
@@ -27,7 +27,7 @@ test('timers run in the order they fall due, each at its own time, and of equals
   assert.equal(clock.nowMs(), 30);
 });
 
-test('a timer set by a timer runs in the same move if it falls due in it', () => {
+test('a timer set by a timer runs in the same advance if it is due in that advance', () => {
   const clock = simulatedClock();
   const ran: number[] = [];
   const again = () => {
@@ -51,7 +51,7 @@ test('a cancelled timer never runs, and cancelling twice is harmless', () => {
   assert.equal(clock.pending, 0);
 });
 
-test('a negative delay means now, never the past', () => {
+test('a timer with a negative delay is due now', () => {
   const clock = simulatedClock(50);
   let atMs = -1;
   clock.after(-20, () => {
@@ -61,7 +61,7 @@ test('a negative delay means now, never the past', () => {
   assert.equal(atMs, 50);
 });
 
-test('the clock refuses to go back or to move by something that is no number', () => {
+test('the clock rejects a negative advance and an advance that is no number', () => {
   const clock = simulatedClock();
   assert.throws(() => clock.advance(-1), { code: 'clock_backwards', message: /got -1/ });
   assert.throws(() => clock.advance(Number.NaN), { code: 'clock_invalid', message: /got NaN/ });
@@ -70,7 +70,7 @@ test('the clock refuses to go back or to move by something that is no number', (
   assert.equal(clock.nowMs(), 0);
 });
 
-test('a jump of the wall clock leaves store time and timers alone', () => {
+test('a jump of the wall clock changes neither monotonic time nor timers', () => {
   const clock = simulatedClock();
   let ran = 0;
   clock.after(100, () => ran++);
@@ -82,14 +82,14 @@ test('a jump of the wall clock leaves store time and timers alone', () => {
   assert.equal(clock.wallMs(), simulatedWallMs - 3_600_000);
 });
 
-test('a timer that sets itself again without delay is reported, not run for ever', () => {
+test('a timer that sets itself again without delay is reported as an error', () => {
   const clock = simulatedClock();
   const spin = () => void clock.after(0, spin);
   clock.after(0, spin);
   assert.throws(() => clock.advance(1), { code: 'clock_stuck' });
 });
 
-test('elapse lets promises go on between timers, so a wait made after a wait is kept in the same move', async () => {
+test('elapse settles promises between timers, so successive waits end in the same elapse', async () => {
   const clock = simulatedClock();
   const woke: number[] = [];
   const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));

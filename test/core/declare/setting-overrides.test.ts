@@ -15,7 +15,7 @@ import { quoteValue } from '../../../src/core/quote.ts';
 
 const check = (input: unknown) => checkSettingOverrides(breakerFields, defaultBreaker, input, 'circuitBreaker');
 
-test('settings are taken under their names, in either spelling', () => {
+test('settings are accepted in snake case and in camel case', () => {
   assert.deepEqual(check({}), {});
   assert.deepEqual(check({ failureThreshold: 3, recovery_timeout_secs: 0.5, same_error_only: true }), {
     failureThreshold: 3,
@@ -25,7 +25,7 @@ test('settings are taken under their names, in either spelling', () => {
   assert.deepEqual(check({ countErrors: ['A', 'B'], ignoreErrors: [] }), { countErrors: ['A', 'B'], ignoreErrors: [] });
 });
 
-test('a setting that may be absent is taken away by nothing or by "none"; others are not', () => {
+test('undefined or "none" removes an optional setting, and no other setting', () => {
   const names = ['failureRateThreshold', 'slowCallSecs', 'maxConcurrent', 'timeoutSecs'];
   for (const name of names) {
     assert.equal(isOptional((breakerFields as SectionFields)[toSnakeCase(name)]), true, name);
@@ -48,7 +48,7 @@ test('a setting that may be absent is taken away by nothing or by "none"; others
   assert.throws(() => check({ failureThreshold: 'none' }), /failureThreshold must be .*, got "none"/);
 });
 
-test('numbers have the range of the table, and both ends belong to it', () => {
+test('numbers must be in the range of the settings table, including both ends', () => {
   const rows: readonly [name: string, low: number, high: number, kind: string][] = [
     ['failureThreshold', 1, countMax, 'a whole number from 1'],
     ['halfOpenPermits', 1, halfOpenPermitsMax, 'a whole number from 1'],
@@ -77,7 +77,7 @@ test('numbers have the range of the table, and both ends belong to it', () => {
   assert.deepEqual(check({ recoveryFactor: 1.5, recoveryJitter: 0.5 }), { recoveryFactor: 1.5, recoveryJitter: 0.5 });
 });
 
-test('a choice is one of its words', () => {
+test('a choice must be one of its listed words', () => {
   const rows: Readonly<Record<string, string>> = {
     mode: 'enforce observe off',
     trip: 'consecutive cumulative count_window time_window',
@@ -94,7 +94,7 @@ test('a choice is one of its words', () => {
   }
 });
 
-test('switches and lists are of their kind', () => {
+test('a switch must be a boolean, and a list must be a list', () => {
   assert.throws(() => check({ openOnRetryAfter: 1 }), {
     message: 'circuitBreaker.openOnRetryAfter must be true or false, got 1',
   });
@@ -103,7 +103,7 @@ test('switches and lists are of their kind', () => {
   assert.throws(() => check({ countErrors: ['A', 5] }), /countErrors \[1\] must be a text, got 5/);
 });
 
-test('a limit of a task from code has the range that it has in a file', () => {
+test('a task limit set in code has the same range as in a policy file', () => {
   const limits = (input: object) => checkSettingOverrides(taskFields, defaultSettings.task, input, 'limits');
   assert.deepEqual(limits({ maxDurationSecs: 0.5, maxToolCalls: countMax }), {
     maxDurationSecs: 0.5,
@@ -113,7 +113,7 @@ test('a limit of a task from code has the range that it has in a file', () => {
   assert.throws(() => limits({ maxIdleSecs: 0 }), /limits.maxIdleSecs must be a number above 0, got 0/);
 });
 
-test('settings that fit one by one must leave a limit together, too', () => {
+test('settings that are valid alone are rejected if together the breaker could never trip', () => {
   const never = (name: string, count: number, calls: number) => ({
     message: `circuitBreaker.${name} is ${count}, but the window holds ${calls} calls: it could never trip`,
   });
@@ -135,7 +135,7 @@ test('settings that fit one by one must leave a limit together, too', () => {
   for (const input of taken) assert.deepEqual(check(input), input);
 });
 
-test('what is no setting, no object or cannot be read is refused by its own name', () => {
+test('the error about an unknown setting or a value that is no object quotes the name or value', () => {
   const refusals: readonly [unknown, string][] = [
     [{ failure_treshold: 2 }, '.failure_treshold is not a setting'],
     [{ ['x'.repeat(90)]: 2 }, `.${'x'.repeat(80)} is not a setting`],
@@ -163,7 +163,7 @@ test('what is no setting, no object or cannot be read is refused by its own name
   assert.throws(() => check(gone.proxy), { message: 'circuitBreaker cannot be read' });
 });
 
-test('what came is quoted short, and never throws', () => {
+test('an error quotes a shortened value, and quoting never throws', () => {
   assert.equal(quoteValue('x'.repeat(100)), `"${'x'.repeat(80)}"`);
   assert.equal(quoteValue([...'x'.repeat(60)]).length, 90);
   assert.equal(quoteValue(undefined), 'undefined');

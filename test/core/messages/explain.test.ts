@@ -12,7 +12,7 @@ const words = (stop: Stop) => {
 const counted = (code: Stop['code'], counters: Stop['counters'], said: Partial<Stop> = {}) =>
   makeStop('halt', { code, counters, ...said });
 
-test('a refusal carries what the verdict says and whom it is about', () => {
+test('a refusal contains the fields of the verdict and the target of the action', () => {
   const {
     message: _,
     remediation: __,
@@ -32,7 +32,7 @@ test('a refusal carries what the verdict says and whom it is about', () => {
   assert.deepEqual(['retryAtMs' in told(makeStop('deny')), 'task' in told(makeStop('deny'))], [false, false]);
 });
 
-test('an open circuit tells the wait in force and the time left, in whole seconds', () => {
+test('the message of an open circuit states the wait and the time left in whole seconds', () => {
   const open = (said: Partial<Stop>, counters = {}) =>
     words(makeStop('deny', { counters: { failures: 5, limit: 5, wait_secs: 60, ...counters }, ...said }));
   assert.deepEqual(open({ retryAtMs: 30_001 }), [
@@ -50,7 +50,7 @@ test('an open circuit tells the wait in force and the time left, in whole second
   ]);
 });
 
-test('limits of a task are told as what happened, of what was allowed', () => {
+test('the message of a task limit states the actual value and the limit', () => {
   const rows: readonly [Stop, explanation: string][] = [
     [counted('tool_call_limit', { actual: 51, limit: 50 }), 'tool calls: 51 of 50'],
     [counted('tool_call_limit', {}), 'tool calls: ? of ?'],
@@ -84,7 +84,7 @@ test('limits of a task are told as what happened, of what was allowed', () => {
   }
 });
 
-test('a budget beyond the task says so itself, and where only the call waits the model is told how long', () => {
+test('the message of a shared budget states its own reason, and the wait if the call may be retried', () => {
   const spent = (said: Partial<Stop>) =>
     words(makeStop('deny', { code: 'token_spend_limit', counters: { actual: 100, limit: 50 }, ...said }));
   assert.deepEqual(spent({ reason: 'the day is spent' }), [
@@ -98,7 +98,7 @@ test('a budget beyond the task says so itself, and where only the call waits the
   ]);
 });
 
-test('refusals of single calls are told in their own words', () => {
+test('each refusal of a single call has its own message', () => {
   const busy = words(makeStop('deny', { code: 'concurrency_limit', counters: { actual: 2, limit: 2 } }));
   assert.deepEqual(busy[0], "Tool 'search' already runs 2 calls at once (limit 2)");
   const storm = words(makeStop('deny', { code: 'storm', counters: { actual: 4, limit: 3 } }));
@@ -108,7 +108,7 @@ test('refusals of single calls are told in their own words', () => {
   assert.equal(broken({}), 'internal error while deciding on search: unknown');
 });
 
-test('a rule speaks in its own words where it has any', () => {
+test('the message of a refusal by a rule contains the reason of the rule, if the rule has one', () => {
   const rule = (code: Stop['code'], said: Partial<Stop> = {}) => words(makeStop('deny', { code, ...said }));
   assert.deepEqual(rule('rule_declined').slice(0, 1), ["'search' was not approved"]);
   assert.deepEqual(rule('rule_unanswered', { reason: 'big sum' }), [
@@ -129,7 +129,7 @@ test('a rule speaks in its own words where it has any', () => {
   ]);
 });
 
-test('a worker that keeps failing is told by name, with what may be behind it and whom to try instead', () => {
+test('the message of a failing worker states its name, a possible cause and an alternative worker', () => {
   const stop = (kind: Stop['kind'], counters: Stop['counters']) =>
     words(makeStop(kind, { code: 'delegation_limit', counters: { actual: 2, limit: 2, ...counters } }));
   const [message, remediation, explanation] = stop('halt', { worker: 'chef', hint: 'Database may be down.' });
@@ -146,7 +146,7 @@ test('a worker that keeps failing is told by name, with what may be behind it an
   ]);
 });
 
-test('a person can raise the limits or pause, and narrow the scope of too many calls', () => {
+test('a card offers to raise the limits or to pause, and after too many calls to narrow the scope', () => {
   assert.deepEqual(listCardActions('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope']);
   assert.deepEqual(listCardActions('denial_limit'), ['retry_raised', 'pause']);
 });

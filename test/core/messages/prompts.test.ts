@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { delegationPolicyPrompt, protocolPrompt } from '../../../src/core/messages/prompts.ts';
 
-test('the protocol tells the error, four steps and three questions, with the wait in force', () => {
+test('the protocol prompt states the error, four steps, three questions and the configured wait', () => {
   const prompt = protocolPrompt({ recoveryTimeoutSecs: 45 });
   assert.match(prompt, /^## \u{1f6e1}\ufe0f CIRCUIT BREAKER PROTOCOL$/mu);
   assert.ok(prompt.includes('`Error: CircuitBreakerOpen (System Paused)`'));
@@ -20,14 +20,14 @@ test('the protocol tells the error, four steps and three questions, with the wai
   assert.ok(!prompt.includes('30s'));
 });
 
-test('the protocol takes all settings as well, and promises no time where none will help', () => {
+test('the protocol prompt accepts the full settings, and states no wait for manual recovery', () => {
   assert.match(protocolPrompt({ circuitBreaker: { recoveryTimeoutSecs: 60 } }), /Waiting 60s\./);
   const manual = protocolPrompt({ recoveryTimeoutSecs: 60, recovery: 'manual' });
   assert.match(manual, /Waiting for a manual reset\./);
   assert.ok(!manual.includes('60s'));
 });
 
-test('the delegation policy is filled in with the limit in force', () => {
+test('the delegation prompt states the configured limit', () => {
   const prompt = delegationPolicyPrompt(3);
   assert.match(prompt, /^\u26a0\ufe0f CIRCUIT BREAKER POLICY \(SYSTEM-WIDE\):$/m);
   assert.match(prompt, /^- Maximum of 3 failed delegations per worker$/m);

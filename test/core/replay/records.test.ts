@@ -60,7 +60,7 @@ const refused = (atMs: number, verdict: Verdict = makeStop('deny'), breaker: str
   ...(breaker !== null && { breaker }),
 });
 
-test('a halt is repeated where its counters are over the limit in force', () => {
+test('replay confirms a halt if its counters exceed the limit', () => {
   const loop = { ...defaultSettings.loop, windowSize: 3, refusedRepeats: 2 };
   const delegation = { ...defaultSettings.delegation, maxFailures: 2, workerLimits: { chef: 4 } };
   const task = makeLimits({
@@ -93,7 +93,7 @@ test('a halt is repeated where its counters are over the limit in force', () => 
   assert.deepEqual(repeated([first], { delegation: ends }), { decisions: 1, differences: [] });
 });
 
-test('a halt by a budget beyond the task is held to the budgets of its scope and its unit', () => {
+test('replay compares a halt by a shared budget with the budgets of the same scope and unit', () => {
   const budgets: Settings['budgets'] = [
     { scope: 'agent', unit: 'calls', limit: 5 },
     { scope: 'agent', unit: 'tokens', limit: 100 },
@@ -113,7 +113,7 @@ test('a halt by a budget beyond the task is held to the budgets of its scope and
   }
 });
 
-test('halts that counters do not decide, or that another halt brought, are passed over', () => {
+test('replay skips halts that do not depend on counters or that another halt caused', () => {
   const none = { decisions: 0, differences: [] };
   assert.deepEqual(repeated([halted('token_spend_limit', { actual: 'unknown' })]), none);
   assert.deepEqual(repeated([halted('rule_abort', { actual: 1 })]), none);
@@ -122,7 +122,7 @@ test('halts that counters do not decide, or that another halt brought, are passe
   assert.deepEqual(uncapped, { decisions: 1, differences: ['1 token_limit: none'] });
 });
 
-test('a task is held to the limits it was started with', () => {
+test('replay compares a task with the limits at its start', () => {
   const start: Line = { type: 'task-started', task: 't', limits: makeLimits({ maxToolCalls: 2 }) };
   const lines = [
     start,
@@ -132,7 +132,7 @@ test('a task is held to the limits it was started with', () => {
   assert.deepEqual(repeated(lines), { decisions: 2, differences: ['3 tool_call_limit: none'] });
 });
 
-test('a trip by failures is repeated where as many were counted; other causes are the journal’s word', () => {
+test('replay confirms a trip by failures if the count reached the threshold, and accepts other causes', () => {
   assert.deepEqual(repeated([counted(4), opened()]), { decisions: 1, differences: ['2 trip: none'] });
   assert.deepEqual(repeated([counted(5), opened()]), { decisions: 1, differences: [] });
   assert.deepEqual(repeated([opened('a failed probe')]), { decisions: 0, differences: [] });
@@ -140,7 +140,7 @@ test('a trip by failures is repeated where as many were counted; other causes ar
   assert.deepEqual(repeated([elsewhere as Line, opened()]).differences, ['2 trip: none']);
 });
 
-test('a breaker has the settings that were tuned, or those that somebody resolves', () => {
+test('replay uses the tuned settings of a breaker, or those that options.breakerSettings returns', () => {
   const tuned = (overrides: Readonly<Record<string, unknown>>): Line => ({
     type: 'breaker-tuned',
     name: 'search',
@@ -159,7 +159,7 @@ test('a breaker has the settings that were tuned, or those that somebody resolve
   assert.deepEqual(asked, ['search', 'ann', { failureThreshold: 2, windowCalls: 9 }]);
 });
 
-test('a refusal is repeated while the breaker is open, probed or held, and at no other time', () => {
+test('replay confirms a refusal only while the breaker is open, half-open or held', () => {
   const wrong = (seq: number) => [`${seq} deny circuit_open: none`];
   const rows: readonly [what: string, lines: readonly Line[], differences: readonly string[]][] = [
     ['nothing opened it', [refused(0)], wrong(1)],
@@ -177,7 +177,7 @@ test('a refusal is repeated while the breaker is open, probed or held, and at no
   }
 });
 
-test('refusals of others, and calls without a breaker, are passed over', () => {
+test('replay skips refusals by other controls and calls without a breaker', () => {
   const none = { decisions: 0, differences: [] };
   assert.deepEqual(repeated([refused(0, makeStop('deny', { code: 'storm' }))]), none);
   assert.deepEqual(repeated([refused(0, allow)]), none);

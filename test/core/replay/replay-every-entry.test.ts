@@ -107,7 +107,7 @@ const halt = (code: Stop['code'], said: Partial<Stop> = {}) => makeStop('halt', 
 const word = (atMs: number): Line => ({ type: 'text-observed', atMs, similarity: 1, task: 't' });
 const tripped = [allowed(0), settled(0, failure), opened(0, 2)];
 
-test('an empty journal has no lines, and a replay ends at the last line or where another policy was taken', () => {
+test('replay counts no lines in an empty journal, and ends at the last line or a policy change', () => {
   const all = { ...defaultSettings, journal: { level: 'all', content: 'none' } } as const;
   assert.deepEqual(replay([], all), { decisions: 0, differences: [], lastSeq: 0 });
   const line = (seq: number, said: Line) => ({ seq, wallMs: 0, ...said }) as Entry;
@@ -119,7 +119,7 @@ test('an empty journal has no lines, and a replay ends at the last line or where
   assert.deepEqual(before, { decisions: 2, differences: [], lastSeq: 8 });
 });
 
-test('a breaker is carried through its phases, and a wrong word about a probe is found', () => {
+test('replay follows the phases of a breaker, and reports a call wrongly marked as a probe', () => {
   const lines = [...tripped, refused(59_999), allowed(60_000, { id: 2 }, true)];
   assert.deepEqual(replayed(lines), { decisions: 4, differences: [] });
   const lie = [...tripped, allowed(60_000, { id: 2 }, false)];
@@ -135,13 +135,13 @@ test('a breaker is carried through its phases, and a wrong word about a probe is
   assert.deepEqual(replayed(closed), { decisions: 5, differences: [] });
 });
 
-test('a second probe is one where two may pass', () => {
+test('replay accepts a second probe if halfOpenPermits is 2', () => {
   const circuitBreaker = { ...defaultSettings.circuitBreaker, ...fast, halfOpenPermits: 2 };
   const lines = [...tripped, allowed(60_000, { id: 2 }, true), allowed(60_001, { id: 3 }, true), refused(60_002)];
   assert.deepEqual(replayed(lines, { circuitBreaker }), { decisions: 5, differences: [] });
 });
 
-test('an opening that the lines do not bear out is found, at once or at the end', () => {
+test('replay reports a breaker opening without a cause in the journal', () => {
   assert.deepEqual(replayed([opened(0, 2)]), { decisions: 1, differences: ['1 generation 2: none'] });
   assert.deepEqual(replayed([opened(0, 2), allowed(0)]), {
     decisions: 2,
@@ -151,7 +151,7 @@ test('an opening that the lines do not bear out is found, at once or at the end'
   assert.deepEqual(replayed(lost), { decisions: 5, differences: [] });
 });
 
-test('what people and health checks do to a breaker is done again', () => {
+test('replay repeats the changes that people and health checks make to a breaker', () => {
   const hand = opened(0, 2, 'a trip by hand', 90_000);
   assert.deepEqual(replayed([hand, refused(89_999), allowed(90_000, {}, true)]), { decisions: 3, differences: [] });
   const healthy = (of: boolean): Line => ({
@@ -172,7 +172,7 @@ test('what people and health checks do to a breaker is done again', () => {
   assert.deepEqual(replayed([tuned, allowed(0), settled(0, failure), allowed(1, { id: 2 })]).differences, []);
 });
 
-test('a slot is free once the work ended, and a renewed lease goes on', () => {
+test('replay frees a slot when the work ends, and extends a renewed lease', () => {
   const circuitBreaker = { ...defaultSettings.circuitBreaker, ...fast, maxConcurrent: 1 };
   const permit = { action: makeAction(), atMs: 0, generation: 1, probe: false };
   const busy = refused(1, makeStop('deny', { code: 'concurrency_limit' }));
@@ -187,7 +187,7 @@ test('a slot is free once the work ended, and a renewed lease goes on', () => {
   assert.deepEqual(replayed(lines), { decisions: 5, differences: [] });
 });
 
-test('a halted task refuses every later call as it was halted', () => {
+test('replay refuses every later call of a halted task with the code of the halt', () => {
   const over = halt('tool_call_limit');
   const call = { task: 't' };
   const lines = [started({ maxToolCalls: 1 }), allowed(0, call), refused(1, over, call), halted(1, over)];
@@ -197,7 +197,7 @@ test('a halted task refuses every later call as it was halted', () => {
   assert.deepEqual(replayed([started(), halted(1, over)]), { decisions: 1, differences: ['2 tool_call_limit: none'] });
 });
 
-test('halts by hand, by an unknown price or by another’s halt are taken as told', () => {
+test('replay accepts halts by an operator, by an unknown price or by the halt of another task', () => {
   const operator = halt('internal_error', { control: 'operator' });
   const price = halt('token_spend_limit', { counters: { actual: 'unknown' } });
   for (const stop of [operator, price]) {
@@ -209,7 +209,7 @@ test('halts by hand, by an unknown price or by another’s halt are taken as tol
   assert.deepEqual(replayed([halted(1, operator)]), none);
 });
 
-test('what a task says, spends and is seen to do halts it where it did', () => {
+test('replay repeats halts caused by output, usage, observed calls and duration', () => {
   const seen = { atMs: 1, task: 't' };
   const cost = { micros: 0, tokens: 9 };
   const rows: readonly [code: Stop['code'], limits: Partial<TaskSettings>, told: readonly Line[]][] = [
@@ -233,7 +233,7 @@ test('what a task says, spends and is seen to do halts it where it did', () => {
   }
 });
 
-test('silence is noticed at the halt itself, and not while the task stands still', () => {
+test('replay checks the idle time at the halt, without the time that the task was paused', () => {
   const silent = halt('idle_timeout');
   const stopped = (type: 'task-stopped' | 'task-resumed', atMs: number): Line => ({ type, atMs, task: 't' });
   assert.deepEqual(replayed([started({ maxIdleSecs: 1 }), halted(1_001, silent)]).differences, []);
@@ -248,7 +248,7 @@ test('silence is noticed at the halt itself, and not while the task stands still
   assert.deepEqual(replayed([started(), word(1), person, word(3)]).differences, []);
 });
 
-test('a success that cost nothing is not looked at; a failure and a fired output rule are', () => {
+test('replay checks limits after a failure or a fired output rule, and not after a free success', () => {
   const call = { task: 't' };
   const limits = { maxDurationSecs: 1 };
   const quiet = [started(limits), settled(1_001, success, call)];
@@ -261,7 +261,7 @@ test('a success that cost nothing is not looked at; a failure and a fired output
   assert.deepEqual(replayed([started(), leaked], { rules }).differences, ['2 none: halt rule_abort of t']);
 });
 
-test('a worker that failed too often ends the root, and a success ends nobody', () => {
+test('replay halts the root task after too many worker failures, and no task after a success', () => {
   const returned = (failed: boolean, task = 'child'): Line => ({
     type: 'delegation-returned',
     atMs: 1,
@@ -284,7 +284,7 @@ test('a worker that failed too often ends the root, and a success ends nobody', 
   assert.deepEqual(replayed([returned(true, 'stranger'), returned(true, 'stranger')]).differences, []);
 });
 
-test('a question or a wait is compared, and its answer is the journal’s own', () => {
+test('replay compares a question or a wait, and takes the answer from the journal', () => {
   const rules = [{ target: 'tool:search', condition: 'amount>5', action: 'confirm' }] as const;
   const call = { task: 't', hits: [{ rule: 'tool:search|amount>5|confirm', seen: 'amount 6' }] };
   const ask = makeStop('ask', { code: 'rule_declined' });
@@ -300,12 +300,12 @@ test('a question or a wait is compared, and its answer is the journal’s own', 
   assert.deepEqual(last.differences, ['3 none: halt denial_limit of t']);
 });
 
-test('refused calls are counted, and too many of them halt', () => {
+test('replay counts refused calls, and halts a task with too many', () => {
   const lines = [...tripped, started({ maxDenials: 1 }), refused(1, open, { task: 't' })];
   assert.deepEqual(replayed(lines).differences, ['5 none: halt denial_limit of t']);
 });
 
-test('a gear that only observes compares what it would have refused, and lets it pass', () => {
+test('in observe mode replay compares the refusals that would have happened, and lets the calls pass', () => {
   const would = (atMs: number) => refused(atMs, open, { id: 2 }, { enforced: false });
   const observing = { mode: 'observe' } as const;
   const passed = [...tripped, would(1), allowed(1, { id: 2 })];
@@ -323,7 +323,7 @@ test('a gear that only observes compares what it would have refused, and lets it
   assert.deepEqual(enforced.differences, ['6 allow: halt output_loop']);
 });
 
-test('breakers of a task go when its id is used again', () => {
+test('replay removes the breakers of a task when a new task uses the same id', () => {
   const key = 'x/task/t/search';
   const own = [allowed(0), settled(0, failure)].map((line) => ({ ...line, breaker: key }));
   const again = { ...allowed(1), breaker: key };

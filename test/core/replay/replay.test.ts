@@ -52,7 +52,7 @@ async function breakerStory(policy: Policy) {
   return { gear, again };
 }
 
-test('a journal of level all repeats every decision of a breaker', async () => {
+test('the replay of a journal of level all repeats every decision of a breaker', async () => {
   const { gear, again } = await breakerStory({});
   const { decisions, differences, lastSeq } = again();
   assert.deepEqual(differences, []);
@@ -61,7 +61,7 @@ test('a journal of level all repeats every decision of a breaker', async () => {
   assert.equal(decisions, gear.journal().filter(({ type }) => judged.includes(type)).length);
 });
 
-test('a journal of level refusals repeats its trips, and refusals while it is open', async () => {
+test('the replay of a journal of level refusals repeats trips, and refusals by an open breaker', async () => {
   const { gear, again } = await breakerStory({ journal: { level: 'refusals' } });
   const { decisions, differences } = again();
   assert.deepEqual(differences, []);
@@ -69,7 +69,7 @@ test('a journal of level refusals repeats its trips, and refusals while it is op
   assert.equal(decisions, 6);
 });
 
-test('another threshold decides differently, and the replay says where', async () => {
+test('a replay with another threshold reports the lines where the decision differs', async () => {
   const { gear } = await breakerStory({});
   const stricter = { ...gear.settings, circuitBreaker: { ...gear.settings.circuitBreaker, failureThreshold: 3 } };
   const [first] = replay(gear.journal(), stricter).differences;
@@ -81,7 +81,7 @@ test('another threshold decides differently, and the replay says where', async (
   assert.deepEqual(replay(records, { ...laxer, journal }).differences[0]?.expected, 'trip');
 });
 
-test('a changed line is found', async () => {
+test('replay reports a changed line', async () => {
   const { gear, again } = await breakerStory({});
   const entries = gear.journal();
   const at = entries.findIndex(({ type }) => type === 'action-refused');
@@ -89,7 +89,7 @@ test('a changed line is found', async () => {
   assert.equal(again(entries.with(at, lie)).differences[0]?.seq, lie.seq);
 });
 
-test('halts are repeated: calls, words, silence, delegations, a hand', async () => {
+test('replay repeats halts by call limit, output loop, idle time, delegation limit and operator', async () => {
   const { clock, gear, again } = recorded({ task: { max_tool_calls: 3 }, delegation: { max_failures: 1 } });
   const call = gear.guard('look', async () => 'seen');
   const calls = await gear.task({}, async () => {
@@ -118,7 +118,7 @@ test('halts are repeated: calls, words, silence, delegations, a hand', async () 
   assert.deepEqual(records, { decisions: 4, differences: [], lastSeq: gear.journal().at(-1)?.seq });
 });
 
-test('a halt that the journal does not tell of is found', async () => {
+test('replay reports a halt that is missing from the journal', async () => {
   const { gear, again } = recorded({ task: { max_tool_calls: 2 } });
   const task = gear.startTask();
   for (let at = 0; at < 3; at++) task.observe({ type: 'tool_use', name: 'x' });
@@ -126,7 +126,7 @@ test('a halt that the journal does not tell of is found', async () => {
   assert.equal(again(silenced).differences[0]?.got, `halt tool_call_limit of ${task.id}`);
 });
 
-test('a gear that only observes is repeated as one', async () => {
+test('the replay of a gear in observe mode uses observe mode', async () => {
   const { gear, again } = recorded(
     { task: { max_tool_calls: 2 }, circuit_breaker: { failure_threshold: 1 } },
     { mode: 'observe' },
@@ -139,7 +139,7 @@ test('a gear that only observes is repeated as one', async () => {
   assert.deepEqual(again().differences, []);
 });
 
-test('a replay ends where another policy was taken', async () => {
+test('a replay ends at the line where the policy changed', async () => {
   const { gear, again } = recorded({});
   const call = gear.guard('look', async () => 1);
   await call();

@@ -29,7 +29,7 @@ function begun(options: ReplayOptions = {}, said = {}) {
   };
 }
 
-test('a call is judged in the order of the guard: breaker, rules, own controls, worker, task', () => {
+test('replay judges a call in the order of the guard: breaker, rules, custom controls, worker, task', () => {
   const controls = [own('by target', 'target'), own('by task', 'task'), own('by chain', 'chain'), own('all', 'gear')];
   const { names } = begun({ controls }, { rules: [rule] });
   const task = ['budget', 'deadline', 'loop', 'denials', 'by task', 'by chain'];
@@ -40,13 +40,13 @@ test('a call is judged in the order of the guard: breaker, rules, own controls, 
   assert.deepEqual(begun().names(makeAction(), undefined), []);
 });
 
-test('rules are the policy’s, or those that were in force', () => {
+test('replay uses the rules of the policy, unless its options list the rules', () => {
   const written = parseRuleText(rule).rule!;
   assert.deepEqual(begun({ rules: [written] }).names(makeAction(), undefined), ['rules']);
   assert.deepEqual(begun({ rules: [] }, { rules: [rule] }).names(makeAction(), undefined), []);
 });
 
-test('each scope has its own cells, and the same cell comes back', () => {
+test('each scope has its own cells, and a second lookup returns the same cell', () => {
   const controls = [own('target', 'target'), own('session', 'session'), own('gear', 'gear')];
   const { boundControls } = begun({ controls });
   const cells = (said: Parameters<typeof makeAction>[0]) =>
@@ -64,7 +64,7 @@ test('each scope has its own cells, and the same cell comes back', () => {
   assert.equal(cells({ session: 'other' })[0], target);
 });
 
-test('a budget is one agent’s, one session’s or everybody’s, as its scope says', () => {
+test('the scope of a budget decides if one agent, one session or all share the budget', () => {
   const budgets = (['agent', 'session', 'global'] as const).map((scope) => ({ scope, unit: 'calls', limit: 9 }));
   const { boundControls } = begun({}, { budgets });
   const cells = (agent: string, session: string) =>
@@ -77,7 +77,7 @@ test('a budget is one agent’s, one session’s or everybody’s, as its scope 
   assert.deepEqual(shared('ann', 'u'), [true, false, true]);
 });
 
-test('a worker’s failures are kept by session and name', () => {
+test('the failures of a worker are counted by session and name', () => {
   const { boundControls } = begun();
   const cell = (name: string, session: string) =>
     boundControls(makeAction({ task: 't', kind: 'delegation', name, session }), undefined)[0]?.cell;
@@ -86,7 +86,7 @@ test('a worker’s failures are kept by session and name', () => {
   assert.notEqual(cell('cook', 's'), cell('cook', 'u'));
 });
 
-test('a breaker is made when it is first met, and tuned from then on', () => {
+test('a breaker is created at its first use, and later tuning changes its settings', () => {
   const { state, boundControls } = begun();
   assert.equal(state.findBreaker('k'), undefined);
   const [bound] = boundControls(makeAction(), 'k');
@@ -109,7 +109,7 @@ test('a breaker is made when it is first met, and tuned from then on', () => {
   assert.equal(state.findBreaker('new')?.heldAtMs, 4);
 });
 
-test('settings are the policy’s with what was tuned, or what somebody resolves', () => {
+test('breaker settings are those of the policy with tuned values, or those of options.breakerSettings', () => {
   const plain = breakerSettingsResolver(defaultSettings, {});
   assert.deepEqual(plain('search', 'ann'), defaultSettings.circuitBreaker);
   assert.deepEqual(plain('search', 'ann', { windowCalls: 3 }), { ...defaultSettings.circuitBreaker, windowCalls: 3 });
@@ -120,7 +120,7 @@ test('settings are the policy’s with what was tuned, or what somebody resolves
   );
 });
 
-test('the breakers of a task go with it, and only those', () => {
+test('removing a task removes the breakers of the task and no other breaker', () => {
   const { state, boundControls } = begun();
   const keys = ['a/task/my%20task/search', 'a/task/other/search', 'a/agent/my%20task/search'];
   for (const key of keys) boundControls(makeAction(), key);
@@ -131,7 +131,7 @@ test('the breakers of a task go with it, and only those', () => {
   );
 });
 
-test('an agent is read from the key of its breaker', () => {
+test('the name of an agent is read from the key of its breaker', () => {
   assert.equal(agentInKey('x/agent/ann%20b/search'), 'ann b');
   assert.equal(agentInKey('x/shared/search'), '');
 });

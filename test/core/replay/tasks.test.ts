@@ -23,7 +23,7 @@ function tree() {
   return { tasks, stops, at: (id: string) => tasks.find(id)! };
 }
 
-test('a task is found by its id; nobody else is', () => {
+test('a task is found by its id, and an unknown id finds no task', () => {
   const { tasks, at } = tree();
   assert.equal(at('leaf').parent, at('middle'));
   assert.deepEqual(at('root').children, [at('middle')]);
@@ -32,7 +32,7 @@ test('a task is found by its id; nobody else is', () => {
   assert.equal(tasks.find(undefined), undefined);
 });
 
-test('a halt ends a task and everything below it, and only the task itself is to be told of', () => {
+test('a halt ends a task and its descendants, and the journal must contain only the halt of the task', () => {
   const { tasks, stops, at } = tree();
   tasks.halt(at('middle'), halt, false);
   assert.deepEqual(stops(), [undefined, halt.code, halt.code]);
@@ -45,7 +45,7 @@ test('a halt ends a task and everything below it, and only the task itself is to
   assert.deepEqual([at('late').stop, at('late').isOwnHalt], [halt, false]);
 });
 
-test('a halt may end an ancestor by name, or the root', () => {
+test('a halt ends the ancestor that the verdict names, and the root if the name is unknown', () => {
   for (const [ends, expected] of [
     ['leaf', [undefined, undefined, halt.code]],
     ['middle', [undefined, halt.code, halt.code]],
@@ -58,7 +58,7 @@ test('a halt may end an ancestor by name, or the root', () => {
   }
 });
 
-test('what is over is not ended again', () => {
+test('an ended task is not ended again', () => {
   const { tasks, stops, at } = tree();
   tasks.end('leaf');
   tasks.end('stranger');
@@ -68,7 +68,7 @@ test('what is over is not ended again', () => {
   assert.deepEqual(stops(), [halt.code, halt.code, undefined]);
 });
 
-test('a gear that only observes reports what would have ended', () => {
+test('in observe mode a halt ends no task and is recorded as reported', () => {
   const { tasks, stops, at } = tree();
   tasks.halt(at('leaf'), { ...halt, ends: 'root' }, true);
   assert.deepEqual(stops(), [undefined, undefined, undefined]);
@@ -76,7 +76,7 @@ test('a gear that only observes reports what would have ended', () => {
   assert.deepEqual(tasks.listMissingHalts(), []);
 });
 
-test('a task that is tried again goes on from the counts of the one before', () => {
+test('the retry of a task continues from the counters of the first attempt', () => {
   const { tasks, at } = tree();
   at('leaf').cells.budget.state.calls = 51;
   tasks.start(start('again', { retryOf: 'leaf' }));
@@ -85,7 +85,7 @@ test('a task that is tried again goes on from the counts of the one before', () 
   assert.equal(at('lost').cells.budget.state.calls, 0);
 });
 
-test('controls of the user’s own sit after those of the task and before those of its ancestors', () => {
+test('custom controls come after the controls of the task and before those of its ancestors', () => {
   const own = (name: string, scope: Control['scope']) =>
     ({ name, scope, initial: (atMs: number) => ({ atMs }) }) as unknown as Control<never>;
   const controls = [own('mine', 'task'), own('ours', 'chain'), own('theirs', 'session')];

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { parsePolicy } from '../../../src/policy/file/files.ts';
 
-test('budgets are read from TOML and YAML, in their order, and there are none by default', () => {
+test('budgets are read from TOML and YAML in document order, and the default is no budget', () => {
   assert.deepEqual(checkPolicy({}).settings.budgets, []);
   const toml = `
 [[budgets]]
@@ -30,7 +30,7 @@ budgets:
   assert.deepEqual(parsePolicy(yaml, 'x.yaml').settings.budgets, expected);
 });
 
-test('a window may be written in camel case, and "none" is no window', () => {
+test('the window of a budget may be written in camel case, and "none" means no window', () => {
   const said = { scope: 'session', unit: 'calls', limit: 1 };
   const budgets = (...list: readonly object[]) => checkPolicy({ budgets: list }).settings.budgets;
   assert.deepEqual(budgets({ ...said, windowSecs: 2.5 }), [{ ...said, windowSecs: 2.5 }]);
@@ -70,12 +70,12 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
 ];
 
 for (const [name, budgets, message] of bad) {
-  test(`budgets that are wrong are refused in words: ${name}`, () => {
+  test(`an invalid budget is rejected with a message: ${name}`, () => {
     assert.throws(() => checkPolicy({ budgets }), { code: 'invalid_policy', message });
   });
 }
 
-test('the problem of a budget names the line in the file', () => {
+test('a problem with a budget names the line in the file', () => {
   const text = '[[budgets]]\nscope = "global"\nunit = "calls"\nlimit = -1\n';
   assert.throws(() => parsePolicy(text, 'x.toml'), /budgets\[0\]\.limit .*got -1 \(x\.toml, line 4\)/);
 });

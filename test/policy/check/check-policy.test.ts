@@ -15,7 +15,7 @@ function problemsOf(input: unknown): string[] {
   return [];
 }
 
-test('an empty policy is the defaults', () => {
+test('an empty policy has the default settings', () => {
   const { settings } = checkPolicy({});
   const { circuitBreaker, task, loop, delegation } = settings;
   assert.equal(settings.mode, 'enforce');
@@ -49,7 +49,7 @@ test('an empty policy is the defaults', () => {
   assert.deepEqual([settings.ruleSettings.onMissing, settings.ruleSettings.throttle], ['fire', 'skip']);
 });
 
-test('snake case and camel case mean the same', () => {
+test('names in snake case and in camel case mean the same setting', () => {
   const snake = checkPolicy({ circuit_breaker: { failure_threshold: 3 }, rule_settings: { on_missing: 'pending' } });
   const camel = checkPolicy({ circuitBreaker: { failureThreshold: 3 }, ruleSettings: { onMissing: 'pending' } });
   assert.deepEqual(snake.settings, camel.settings);
@@ -217,18 +217,18 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
 ];
 
 for (const [what, input, message] of wrong) {
-  test(`${what} is one problem that quotes place and value`, () => {
+  test(`${what} is one problem that quotes path and value`, () => {
     const problems = problemsOf(input);
     assert.equal(problems.length, 1, problems.join('\n'));
     assert.ok(problems[0]?.startsWith(message), problems[0]);
   });
 }
 
-test('an unknown preset lists the known ones', () => {
+test('the problem of an unknown preset lists the known presets', () => {
   assert.match(problemsOf({ preset: 'cuedek' })[0] ?? '', /^preset must be "default", "praison".* got "cuedek"$/);
 });
 
-test('all problems are reported at once, up to a bound', () => {
+test('all problems are reported at once, up to a limit', () => {
   assert.equal(problemsOf({ task: { max_tool_calls: 0, max_idle_secs: 0 }, nothing: 1 }).length, 3);
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`zzz${index}`, 1]));
   const problems = problemsOf(many);
@@ -236,7 +236,7 @@ test('all problems are reported at once, up to a bound', () => {
   assert.equal(problems.at(-1), 'and 30 more');
 });
 
-test('"none" takes a limit away where it may be absent, in general and for one tool', () => {
+test('"none" removes an optional limit, for all tools and for one tool', () => {
   const { settings } = checkPolicy({
     circuit_breaker: { timeout_secs: 'none' },
     tools: { x: { max_concurrent: 'none' } },
@@ -251,7 +251,7 @@ test('an undefined setting counts as absent', () => {
   assert.equal(settings.task.maxToolCalls, 50);
 });
 
-test('rules come as tables and as lines', () => {
+test('rules may be written as tables and as lines', () => {
   const { settings } = checkPolicy({
     rules: [
       { target: 'tool:pay', condition: 'amount > 500', action: 'confirm', reason: 'Much money.' },
@@ -264,7 +264,7 @@ test('rules come as tables and as lines', () => {
   ]);
 });
 
-test('a checked policy passes again as it is and cannot be changed', () => {
+test('checking a checked policy returns the same policy, and a checked policy is frozen', () => {
   const policy = checkPolicy({ circuit_breaker: { count_errors: ['X'] } });
   assert.equal(checkPolicy(policy), policy);
   assert.throws(() => Object.assign(policy.settings.task, { maxToolCalls: 1e9 }), TypeError);
@@ -278,7 +278,7 @@ test('a checked policy does not follow later changes of the document', () => {
   assert.deepEqual(settings.circuitBreaker.countErrors, ['X']);
 });
 
-test('settings from code for one breaker or task are checked the same way', () => {
+test('settings in code for one breaker or task are checked like those of a document', () => {
   assert.deepEqual(checkBreaker({ failureThreshold: 3, recovery_timeout: 30 }), {
     failureThreshold: 3,
     recoveryTimeoutSecs: 30,

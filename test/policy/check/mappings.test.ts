@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 
-test('mappings are kept by program name, and there are none by default', () => {
+test('mappings are stored by program name, and the default is no mapping', () => {
   const mapping = { kind: 'event', events: { call: { as: 'tool_use', id: 'call.id', name: 'call.tool' } } };
   const { settings, provenance } = checkPolicy({ mappings: { 'my-agent': mapping } });
   assert.deepEqual(JSON.parse(JSON.stringify(settings.mappings)), { 'my-agent': mapping });

@@ -34,7 +34,7 @@ ignore_errors = [
 ]
 `;
 
-test("CueDeck's own file loads unchanged and means its preset", () => {
+test('an unchanged CueDeck file loads and selects the preset cuedeck', () => {
   const written = parsePolicy(cuedeckFile, 'config.toml');
   assert.deepEqual(written.settings, parsePolicy('preset = "cuedeck"', 'x.toml').settings);
   assert.equal(written.settings.circuitBreaker.recoveryTimeoutSecs, 30);
@@ -48,14 +48,14 @@ const same = {
   'a.json': '{"mode":"observe","tools":{"mail.*":{"timeout":5.5}},"rules":[{"condition":"a>1","action":"abort"}]}',
 };
 
-test('the three formats say the same', () => {
+test('equal files in TOML, YAML and JSON give the same policy', () => {
   const [toml, yaml, json] = Object.entries(same).map(([file, text]) => parsePolicy(text, file).settings);
   assert.equal(toml?.tools['mail.*']?.timeoutSecs, 5.5);
   assert.deepEqual(yaml, toml);
   assert.deepEqual(json, toml);
 });
 
-test('a file of comments only is the defaults', () => {
+test('a file with only comments has the default settings', () => {
   for (const file of ['a.toml', 'a.yaml'])
     assert.equal(parsePolicy('# nothing\n', file).settings.task.maxToolCalls, 50);
 });
@@ -127,18 +127,18 @@ const wrong: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [file, text, message] of wrong) {
-  test(`${file}: ${JSON.stringify(text.slice(0, 40))} is refused with its place`, () => {
+  test(`${file}: ${JSON.stringify(text.slice(0, 40))} is rejected with its position`, () => {
     assert.throws(() => parsePolicy(text, file), { code: 'invalid_policy', message });
   });
 }
 
-test('aliases that multiply are refused', () => {
+test('YAML aliases that multiply the size of a document are rejected', () => {
   const level = (name: string, below: string) => `${name}: &${name} [${Array(9).fill(`*${below}`).join(', ')}]\n`;
   const bomb = `a: &a [${Array(9).fill('x').join(', ')}]\n${level('b', 'a')}${level('c', 'b')}${level('d', 'c')}`;
   assert.throws(() => parsePolicy(bomb, 's.yml'), { code: 'invalid_policy', message: /alias count/ });
 });
 
-test('deep nesting is refused in every format', () => {
+test('deep nesting is rejected in every format', () => {
   const deep = '['.repeat(20_000) + ']'.repeat(20_000);
   for (const [file, text] of [
     ['s.toml', `a = ${deep}`],
@@ -149,7 +149,7 @@ test('deep nesting is refused in every format', () => {
   }
 });
 
-test('files that are absent, too big or no text are unreadable', (context) => {
+test('a file that is absent, too large or not text is reported as unreadable', (context) => {
   const folder = folderFor(context);
   const path = join(folder, 'switchgear.toml');
   assert.throws(() => loadPolicy(path), { code: 'policy_unreadable', message: /ENOENT/ });
@@ -159,7 +159,7 @@ test('files that are absent, too big or no text are unreadable', (context) => {
   assert.throws(() => loadPolicy(path), { code: 'policy_unreadable', message: /not UTF-8/ });
 });
 
-test('a folder has one policy, or none', (context) => {
+test('findPolicy returns the policy file of a folder, and rejects a folder with two policy files', (context) => {
   const folder = folderFor(context);
   assert.equal(findPolicy(folder), undefined);
   writeFileSync(join(folder, 'switchgear.yml'), '');
@@ -168,7 +168,7 @@ test('a folder has one policy, or none', (context) => {
   assert.throws(() => findPolicy(folder), { code: 'ambiguous_policy' });
 });
 
-test('a byte order mark does not matter', (context) => {
+test('a byte order mark is ignored', (context) => {
   const path = join(folderFor(context), 'switchgear.json');
   writeFileSync(path, '\uFEFF{"mode":"observe"}');
   assert.equal(loadPolicy(path).settings.mode, 'observe');
@@ -217,7 +217,7 @@ test('a changed file is loaded; an invalid one is reported once and the last val
   assert.equal(waiting, 0);
 });
 
-test('without a clock the file system tells of a change', async (context) => {
+test('without a clock in the options a watch reports a change through file system events', async (context) => {
   const path = join(folderFor(context), 'switchgear.toml');
   writeFileSync(path, '');
   const changed = Promise.withResolvers<CheckedPolicy>();
@@ -229,7 +229,7 @@ test('without a clock the file system tells of a change', async (context) => {
   clearTimeout(alive);
 });
 
-test('a watch starts only from a good policy, and survives a listener that throws', (context) => {
+test('a watch starts only with a valid policy, and continues after a listener throws', (context) => {
   const path = join(folderFor(context), 'switchgear.toml');
   writeFileSync(path, 'mode = "no"');
   let tick = () => {};

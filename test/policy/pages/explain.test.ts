@@ -10,7 +10,7 @@ const line = (lines: readonly string[], name: string) =>
     ?.trim()
     .replaceAll(/ +/g, ' ');
 
-test('an explanation gives value, unit, origin and alias', () => {
+test('an explanation states value, unit, origin and alias', () => {
   const policy = checkPolicy(
     { preset: 'mcp', circuit_breaker: { recovery_timeout: 12 } },
     { file: 'switchgear.toml', lineOf: () => 3 },
@@ -34,11 +34,11 @@ test('settings of agents and tools come last, under their paths', () => {
   assert.deepEqual(heads.slice(-3), ['[abilities]', '[agents.R.task]', '[tools."a.*"]']);
 });
 
-test('no line runs over, however long a list is', () => {
+test('no line of an explanation is longer than 120 characters', () => {
   for (const one of explainPolicy(checkPolicy({}))) assert.ok(one.length <= 120, one);
 });
 
-test('the defaults need no advice', () => {
+test('the default policy causes no advice', () => {
   assert.deepEqual(listAdvice(checkPolicy({}).settings), []);
 });
 
@@ -55,7 +55,7 @@ const advised: readonly (readonly [object, RegExp])[] = [
 ];
 
 for (const [policy, expected] of advised) {
-  test(`there is advice on ${JSON.stringify(policy)}`, () => {
+  test(`explain gives advice on ${JSON.stringify(policy)}`, () => {
     const advice = listAdvice(checkPolicy(policy).settings);
     assert.equal(advice.length, 1);
     assert.match(advice[0] ?? '', expected);

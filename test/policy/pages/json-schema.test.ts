@@ -6,7 +6,7 @@ import { type JsonSchema, policySchema } from '../../../src/policy/pages/json-sc
 import { settingsReference } from '../../../src/policy/pages/reference-page.ts';
 import { presets } from '../../../src/policy/table/presets.ts';
 
-test('the example on the reference page is a policy', () => {
+test('the example on the reference page is a valid policy', () => {
   const [, toml = ''] = /```toml\n(.*?)```/s.exec(settingsReference()) ?? [];
   const { settings } = parsePolicy(toml, 'example.toml');
   assert.equal(settings.tools.external_api?.failureThreshold, 2);
@@ -75,7 +75,7 @@ const documents: readonly (readonly [boolean, object])[] = [
   [false, { server: {} }],
 ];
 
-test('schema and checker accept the same policies', () => {
+test('the JSON schema and checkPolicy accept the same policies', () => {
   const schema = policySchema();
   for (const [expected, document] of documents) {
     const name = JSON.stringify(document);
@@ -85,6 +85,6 @@ test('schema and checker accept the same policies', () => {
   }
 });
 
-test('the schema accepts the settings of every preset', () => {
+test('the JSON schema accepts the settings of every preset', () => {
   for (const [name, document] of Object.entries(presets)) assert.ok(accepts(policySchema(), document), name);
 });

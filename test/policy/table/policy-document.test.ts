@@ -55,7 +55,7 @@ test('a document with parts of a checked policy does not compile, and throws', (
   assert.throws(() => createSwitchgear({ ...quiet, policy: { settings: {}, task: {} } }));
 });
 
-test('the type has every alias of the table', () => {
+test('the type of a policy document has every alias of the settings table', () => {
   const aliases = Object.values(sections).flatMap((fields) =>
     Object.values(fields).flatMap(({ aliases = [] }) => aliases),
   );

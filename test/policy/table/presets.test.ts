@@ -28,7 +28,7 @@ for (const [preset, expected] of numbers) {
   });
 }
 
-test('every preset is a policy, and none switches a control off', () => {
+test('every preset is a valid policy, and no preset switches a control off', () => {
   for (const preset of Object.keys(presets)) {
     const { settings } = checkPolicy({ preset });
     assert.equal(settings.mode, 'enforce');
@@ -37,12 +37,12 @@ test('every preset is a policy, and none switches a control off', () => {
   }
 });
 
-test('the preset delegation counts tools as workers, too', () => {
+test('the preset delegation also counts tools as workers', () => {
   assert.equal(checkPolicy({ preset: 'delegation' }).settings.delegation.tools, true);
   assert.equal(checkPolicy({}).settings.delegation.tools, false);
 });
 
-test('praison ignores no error by its name', () => {
+test('the preset praison ignores no error name', () => {
   assert.deepEqual(checkPolicy({ preset: 'praison' }).settings.circuitBreaker.ignoreErrors, []);
 });
 
@@ -51,7 +51,7 @@ test('settings of a document override its preset', () => {
   assert.deepEqual([circuitBreaker.failureThreshold, circuitBreaker.recoveryTimeoutSecs], [9, 45]);
 });
 
-test('the preset default gives one tool the defaults back', () => {
+test('the preset default restores the default settings for one tool', () => {
   const { settings } = checkPolicy({
     circuit_breaker: { failure_threshold: 9, max_concurrent: 2 },
     tools: { x: { preset: 'default' } },

@@ -18,7 +18,7 @@ const all = [
   ),
 ];
 
-test('every setting and every section is documented in a sentence', () => {
+test('every setting and every section has a description of one sentence', () => {
   const docs = [
     ...all.map(({ path, setting }) => [path, setting.doc]),
     ...Object.values(sectionDeclarations).map(({ name, doc }) => [name, doc]),
@@ -39,18 +39,18 @@ test('a setting without a default may be "none"', () => {
   }
 });
 
-test('names go from one spelling to the other and back', () => {
+test('names convert from snake case to camel case and back', () => {
   for (const { name } of all) assert.equal(toSnakeCase(toCamelCase(name)), name);
 });
 
-test('no name of a section means two settings', () => {
+test('no name in a section refers to two settings', () => {
   for (const fields of Object.values(sections)) {
     const names = listFieldNames(fields);
     assert.equal(new Set(names).size, names.length);
   }
 });
 
-test('no variable means two settings, and the five names of the session breaker are there', () => {
+test('no variable refers to two settings, and the session breaker has its five variables', () => {
   const names = listVariables().flatMap((variable) => variable.names);
   assert.equal(new Set(names).size, names.length);
   const seed = listVariables().flatMap(({ names: [name = ''], path }) =>
@@ -65,7 +65,7 @@ test('no variable means two settings, and the five names of the session breaker 
   ]);
 });
 
-test('the defaults are the published ones, in the root and in a checked policy', () => {
+test('the defaults in the root entry point and in a checked policy are the published ones', () => {
   const published: unknown = JSON.parse(readText('test/policy/table/default-settings.json'));
   assert.deepEqual(JSON.parse(JSON.stringify(defaultSettings)), published);
   assert.deepEqual(JSON.parse(JSON.stringify(checkPolicy({}).settings)), published);
