@@ -10,7 +10,7 @@ import type { Stop } from '../verdict.ts';
 import type { ReplayDifference } from './replay.ts';
 import { agentInKey, breakerSettingsResolver, type ReplayOptions } from './state.ts';
 
-/** The known state of a breaker: whether it refuses, and until when; -1 = until a manual reset. */
+/** The known state of a breaker: whether it refuses, and until when; -1 = manual recovery, without a time. */
 interface KnownBreaker {
   refuses: 'no' | 'until' | 'probes';
   untilMs: number;

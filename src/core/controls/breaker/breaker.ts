@@ -41,7 +41,7 @@ export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: 
   return deny('circuit_open', failureCounters(state, settings), untilMs);
 }
 
-/** Until when calls are refused: null = a call may pass, undefined = until a manual reset. */
+/** Until when calls are refused: null = a call may pass, undefined = manual recovery, without an end time. */
 function refusedUntil(state: BreakerState, settings: BreakerSettings, atMs: number): number | null | undefined {
   switch (state.phase) {
     case 'closed':

@@ -16,7 +16,7 @@ export interface SavedBreaker extends SavedWindows {
   readonly trips: number;
   readonly cause: string;
   readonly held: boolean;
-  /** Milliseconds until a probe may pass; -1 = only after a manual reset. */
+  /** Milliseconds until a probe may pass; -1 = manual recovery, without a time. */
   readonly openForMs: number;
   readonly openSinceMs: number;
   readonly openMs: number;

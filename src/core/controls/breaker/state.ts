@@ -32,7 +32,7 @@ export interface BreakerState {
   trips: number;
   tripTimesMs: readonly number[];
   openedAtMs: number;
-  /** When a probe may pass; -1 = only after a manual reset. */
+  /** When a probe may pass; -1 = manual recovery, without a time. */
   openUntilMs: number;
   cause: string;
   /** Time in open since the breaker was last closed, finished periods only. */
