@@ -22,7 +22,7 @@ const quiet = { log: 'silent', env: {} } as const;
 const turns = [{ calls: [{ tool: 'ask' }] }, { text: 'Done.' }];
 const config = { configurable: { thread_id: 'one' } };
 
-test('a tool of LangChain that interrupts its graph is resumed in the same task, and neither failed', async () => {
+test('a LangChain tool that interrupts its graph is resumed in the same task without a failure', async () => {
   const gear = createSwitchgear(quiet);
   const asking = tool(async () => `it was ${interrupt('Who was it?')}`, { name: 'ask', schema });
   const settings = {
@@ -59,7 +59,7 @@ test('a call that a person approved after an interrupt is counted once', async (
   assert.equal(task.snapshot().toolCalls, 1);
 });
 
-test('a tripwire of your own guardrail ends a run of OpenAI Agents as it does without us', async () => {
+test('a user-defined guardrail tripwire ends an OpenAI Agents run as without Switchgear', async () => {
   const gear = createSwitchgear(quiet);
   const parameters = { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const };
   const tripwire = { type: 'tool_input', name: 'mine', run: async () => ({ behavior: { type: 'throwException' } }) };
@@ -76,7 +76,7 @@ test('a tripwire of your own guardrail ends a run of OpenAI Agents as it does wi
   assert.equal(gear.snapshot().tasks.length, 0);
 });
 
-test('what a run of the AI SDK is aborted with comes out of it, and is no failure of the tool', async () => {
+test('an aborted AI SDK run throws the abort reason, and the tool has no failure', async () => {
   const gear = createSwitchgear(quiet);
   const stop = new AbortController();
   const why = new Error('the user left');

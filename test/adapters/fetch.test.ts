@@ -41,7 +41,7 @@ const chat = {
 };
 const ask = (openai: OpenAI) => openai.chat.completions.create({ model: 'gpt-4o', messages: question });
 
-test('an answer of OpenAI passes as it is, and what it cost is booked on the task', async () => {
+test('an OpenAI response passes unchanged, and its cost counts for the task', async () => {
   const { openai, task } = stage([json(chat)]);
   const answer = await task.run(() => ask(openai));
   assert.equal(answer.choices[0]?.message.content, 'Hello.');
@@ -49,7 +49,7 @@ test('an answer of OpenAI passes as it is, and what it cost is booked on the tas
   assert.ok(task.snapshot().spendUsd > 0);
 });
 
-test('a stream of Anthropic passes; its cost is told in parts and booked once, cache and all', async () => {
+test('an Anthropic stream passes unchanged, and its usage, including cache tokens, counts once', async () => {
   const usage = { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 200, output_tokens: 1 };
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-4', content: [], usage };
   const { anthropic, task } = stage([
@@ -69,7 +69,7 @@ test('a stream of Anthropic passes; its cost is told in parts and booked once, c
   assert.equal(task.snapshot().tokens, 1240);
 });
 
-test('a stream of OpenAI’s responses is metered by its last event', async () => {
+test('the usage of an OpenAI Responses stream is read from the last event', async () => {
   const usage = { input_tokens: 50, output_tokens: 5, input_tokens_details: { cached_tokens: 40 } };
   const response = { id: 'r', object: 'response', model: 'gpt-4o', output: [], usage };
   const { openai, task } = stage([events({ type: 'response.completed', response })]);
@@ -78,7 +78,7 @@ test('a stream of OpenAI’s responses is metered by its last event', async () =
   assert.equal(task.snapshot().tokens, 55);
 });
 
-test('money that is spent buys no further request: the SDK throws at once and does not try again', async () => {
+test('after the spend limit is reached, a request is refused and the SDK does not retry', async () => {
   const { openai, task, asked } = stage([json(chat)], { task: { max_tokens: 100 } });
   await task.run(() => ask(openai));
   await assert.rejects(
@@ -89,7 +89,7 @@ test('money that is spent buys no further request: the SDK throws at once and do
   assert.equal(task.halt?.code, 'token_limit');
 });
 
-test('a provider that is down rests after five failures, told as an error of the SDK', async () => {
+test('five failures open the breaker of a provider, and the refusal appears as an SDK error', async () => {
   const { anthropic, task, asked, gear } = stage([
     json({ type: 'error', error: { type: 'api_error', message: 'down' } }, 500),
   ]);
@@ -106,7 +106,7 @@ test('a provider that is down rests after five failures, told as an error of the
   assert.equal(gear.breaker('api.anthropic.com/claude-sonnet-4').state, 'OPEN');
 });
 
-test('a request that was wrong is no failure of the provider', async () => {
+test('an invalid request is not a failure of the provider', async () => {
   const { openai, task, gear } = stage([json({ error: { message: 'no such model' } }, 404)]);
   await assert.rejects(
     task.run(() => ask(openai)),
@@ -115,7 +115,7 @@ test('a request that was wrong is no failure of the provider', async () => {
   assert.equal(gear.breaker('api.openai.com/gpt-4o').stats.totalFailures, 0);
 });
 
-test('outside of any task answers pass untouched', async () => {
+test('outside any task responses pass unchanged', async () => {
   const { openai } = stage([json(chat)]);
   assert.equal((await ask(openai)).choices.length, 1);
 });

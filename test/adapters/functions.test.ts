@@ -40,7 +40,7 @@ test('a synchronous function stays synchronous, throws a refusal, and has its ow
   assert.equal(gear.breaker('lookUp').state, 'OPEN');
 });
 
-test('what is no function stays as it is, and a function without a name is an error', () => {
+test('a value that is not a function is returned unchanged, and a function without a name is an error', () => {
   assert.deepEqual(protect({ limit: 3 }), { limit: 3 });
   assert.throws(() => protect(() => 1), /without a name/);
 });

@@ -15,7 +15,7 @@ import { createScriptedModel } from './langchain/scene.ts';
 
 const inputSchema = z.looseObject({});
 
-test('the AI SDK shows the model no open tool where it should not, and none that were all there is', async () => {
+test('AI SDK: hideOpenTools hides tools with an open breaker, even if that leaves no tools', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ log: 'silent', env: {}, clock });
   const seen: unknown[] = [];
@@ -49,7 +49,7 @@ test('the AI SDK shows the model no open tool where it should not, and none that
   assert.equal(gear.breaker('read').stats.totalRequests, 0);
 });
 
-test('LangChain shows the model no open tool where it should not', async () => {
+test('LangChain: hideOpenTools hides tools with an open breaker from the model', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const seen: unknown[] = [];
   const tools = ['read', 'write'].map((name) => tool(() => 'page', { name, schema: inputSchema }));
@@ -67,7 +67,7 @@ test('LangChain shows the model no open tool where it should not', async () => {
   assert.equal(messages.at(-1)?.text, 'Done.');
 });
 
-test('a model that should not see open tools spends no call on them', async () => {
+test('with hideOpenTools the model makes no call to a tool with an open breaker', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   let reached = 0;
   const execute = async (): Promise<string> => {

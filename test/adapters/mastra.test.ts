@@ -56,7 +56,7 @@ async function play(scene: HostScene): Promise<HostTranscript> {
 
 adapterSuite({ name: 'Mastra', run: play, lacks: ['asks', 'nests'] });
 
-test('hooks and processors of your own stay in place', async () => {
+test('user-defined hooks and processors stay in place', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const seen: string[] = [];
   const model = new MockLanguageModelV4({ doGenerate: async () => makeAnswer({ text: 'Hello.' }, 1) as never });

@@ -98,7 +98,7 @@ for (const [generation, connect] of [
     assert.match(textOf(refused), /shop\.pay.*60 ?s/);
   });
 
-  test(`${generation}: a call whose time is up is cut, and the server hears of it`, async () => {
+  test(`${generation}: a call that exceeds its timeout is aborted, and the server is notified`, async () => {
     const gear = createSwitchgear({ log: 'silent', env: {}, policy: { tools: { '*': { timeout_secs: 0.05 } } } });
     const heard = Promise.withResolvers<void>();
     const client = (await connect({

@@ -54,7 +54,7 @@ test('a refused call is a span with the reason as its error, and a halt is an ev
   );
 });
 
-test('failures carry their class, a breaker that opens is an event, and after the end nothing more comes', async () => {
+test('spans record the error class and breaker openings, and no span is written after the end', async () => {
   const { gear, spans, stop } = stage({ journal: { level: 'all' } });
   const broken = gear.guard('broken', async () => {
     throw new RangeError('down');

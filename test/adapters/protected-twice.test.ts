@@ -89,7 +89,7 @@ const runs: Readonly<Record<string, (guard: Guard) => Promise<number>>> = {
 };
 
 for (const [name, run] of Object.entries(runs)) {
-  test(`protected twice, ${name} is guarded once`, async () => {
+  test(`protecting ${name} twice guards each call once`, async () => {
     const gear = createSwitchgear({ log: 'silent', env: {} });
     const task = gear.startTask();
     const tokens = await run({ gear, task });
@@ -99,7 +99,7 @@ for (const [name, run] of Object.entries(runs)) {
   });
 }
 
-test('protected twice, fetch and query are guarded once', () => {
+test('protecting fetch or query twice guards each call once', () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const [fetching, query] = [protectFetch(fetch, { gear }), protectQuery(async function* () {}, { gear })];
   assert.equal(protectFetch(fetching, { gear }), fetching);

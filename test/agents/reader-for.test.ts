@@ -6,7 +6,7 @@ import { readerFor } from '../../src/agents/index.ts';
 
 const of = (line: string) => readerFor(line.split(' '));
 
-test('an agent is known by its name, through whatever it is started', () => {
+test('an agent is recognised by its program name, also behind a launcher', () => {
   const rows: Readonly<Record<string, string>> = {
     'claude -p x': 'claude-code',
     '/usr/local/bin/claude -p x': 'claude-code',
@@ -26,7 +26,7 @@ test('an agent is known by its name, through whatever it is started', () => {
   for (const [line, cli] of Object.entries(rows)) assert.equal(of(line).cli, cli, line);
 });
 
-test('one that was asked for no format is asked for events, in the right place', () => {
+test('the event format option is inserted at the right place if the command has no format option', () => {
   const rows: Readonly<Record<string, string>> = {
     'claude -p x': 'claude --output-format stream-json --verbose --include-partial-messages -p x',
     'claude --verbose -p x': 'claude --output-format stream-json --include-partial-messages --verbose -p x',
@@ -42,7 +42,7 @@ test('one that was asked for no format is asked for events, in the right place',
   }
 });
 
-test('one that prints events already, or was asked for something else, is left as it is', () => {
+test('a command that has a format option, is interactive or is unknown is not changed', () => {
   const rows: Readonly<Record<string, string>> = {
     'claude -p x --output-format stream-json --verbose': 'events',
     'claude -p x --output-format=stream-json --verbose': 'events',
@@ -65,7 +65,7 @@ test('one that prints events already, or was asked for something else, is left a
   }
 });
 
-test('without a task of its own an agent talks to a person', () => {
+test('an agent command without its option or subcommand for headless use is interactive', () => {
   const rows: Readonly<Record<string, boolean>> = {
     claude: false,
     'claude fix it': false,
@@ -98,7 +98,7 @@ test('the prompt, the model and the session are read from the command line', () 
   }
 });
 
-test('a session is gone on with by the command that started it, with other words', () => {
+test('a session is resumed by the command that started it, with a new prompt', () => {
   const rows: Readonly<Record<string, string | undefined>> = {
     'claude -p old --model opus --allowedTools Bash': 'claude -p NEW --resume S --model opus --allowedTools Bash',
     'claude -c -p old': 'claude -p NEW --resume S',
@@ -114,7 +114,7 @@ test('a session is gone on with by the command that started it, with other words
     assert.equal(of(line).resume('S', 'NEW')?.join(' '), expected, line);
 });
 
-test('each is ended by the signal at which it ends cleanest', () => {
+test('each agent is ended by the signal on which it shuts down cleanly', () => {
   const rows = { 'claude -p x': 'SIGINT', 'codex exec x': 'SIGINT', 'gemini -p x': 'SIGTERM', 'my-agent': 'SIGTERM' };
   for (const [line, signal] of Object.entries(rows)) assert.equal(of(line).signal, signal, line);
 });

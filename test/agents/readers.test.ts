@@ -34,7 +34,7 @@ function read(reader: Reader, ...lines: readonly unknown[]): readonly AgentEvent
 
 const types = (events: readonly AgentEvent[]) => events.map(({ type }) => type);
 
-test('no reader throws, whatever a line holds', () => {
+test('no reader throws for any line', () => {
   const words = clis.flatMap((cli) =>
     recordings()
       .filter((each) => each.cli === cli)[0]!
@@ -63,7 +63,7 @@ test('no reader throws, whatever a line holds', () => {
   );
 });
 
-test('an unknown event is a sign of life, a line that is no event is shown as it is, a blank one is nothing', () => {
+test('an unknown event is a sign of life, other text is shown unchanged, a blank line is ignored', () => {
   for (const cli of clis) {
     assert.deepEqual(types(read(readers[cli](), { type: 'of-next-year', message: 7 })), ['heartbeat'], cli);
     assert.deepEqual(read(readers[cli](), 'Warning: old Node'), [{ type: 'output', text: 'Warning: old Node' }], cli);
@@ -72,7 +72,7 @@ test('an unknown event is a sign of life, a line that is no event is shown as it
   }
 });
 
-test('claude-code: the tokens of a message in pieces grow under its id', () => {
+test('claude-code: the token count of a partial message is updated under the message id', () => {
   const usage = { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: 10, output_tokens: 1 };
   const events = read(
     claudeCodeReader(),
@@ -118,7 +118,7 @@ test('claude-code: texts of the harness are distinguished from prompts of a pers
   );
 });
 
-test('codex: declined and failed calls are failures, and an item that only completes is a call, too', () => {
+test('codex: declined and failed calls are failures, and an item without a start event is a call', () => {
   const item = (type: string, more: object) => ({ type: 'item.completed', item: { id: 'i', type, ...more } });
   const rows: readonly (readonly [object, boolean])[] = [
     [item('command_execution', { command: 'x', exit_code: 0, status: 'completed' }), true],
@@ -136,7 +136,7 @@ test('codex: declined and failed calls are failures, and an item that only compl
   assert.equal(call?.type === 'tool_use' && call.name, 'mcp__s__t');
 });
 
-test('codex: threads that are sent are subagents, and end as their states say', () => {
+test('codex: spawned threads are subagents, and end with the reported state', () => {
   const collab = (tool: string, states: object, id: string) => ({
     type: 'item.completed',
     item: {
@@ -166,7 +166,7 @@ test('codex: threads that are sent are subagents, and end as their states say', 
   );
 });
 
-test('gemini: a shell whose exit code is hidden has no verdict, and a subagent is out while its call is', () => {
+test('gemini: a shell result without an exit code is undecided, and a subagent runs as long as its call', () => {
   const call = (name: string, id: string) => ({
     type: 'tool_use',
     tool_name: name,
@@ -198,7 +198,7 @@ test('gemini: a shell whose exit code is hidden has no verdict, and a subagent i
   );
 });
 
-test('opencode: a command that failed is a failure, whatever its status; thoughts are output', () => {
+test('opencode: a failed command is a failure whatever its status, and reasoning tokens are output', () => {
   const tool = (state: object) => ({ type: 'tool_use', sessionID: 's', part: { callID: 'c', tool: 'bash', state } });
   const okOf = (state: object) => read(opencodeReader(), tool(state)).find(({ type }) => type === 'tool_result');
   assert.deepEqual(
@@ -302,7 +302,7 @@ test('generic: fields are found by their paths, and calls with reused ids are di
   ]);
 });
 
-test('generic: a mapping that cannot be meant is an error that quotes it', () => {
+test('generic: an invalid mapping is an error that quotes the mapping', () => {
   const rows: readonly (readonly [unknown, RegExp])[] = [
     [{ events: {} }, /at least one kind of event/],
     [{ kind: 3, events: { a: { as: 'user' } } }, /kind must be a path, got 3/],

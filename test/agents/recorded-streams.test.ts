@@ -7,7 +7,7 @@ import { replay } from '../../src/core/replay/replay.ts';
 import { type Cli, clis, expectedPath, journalOf, play, recording, recordings } from './recording.ts';
 
 for (const each of recordings()) {
-  test(`${each.cli} ${each.name} leads to the journal beside it, and that journal to itself`, () => {
+  test(`${each.cli} ${each.name} gives the stored journal, and a replay gives the same decisions`, () => {
     const played = play(each);
     assert.equal(
       journalOf(played),
@@ -28,7 +28,7 @@ const failing: readonly (readonly [Cli, string])[] = [
 ];
 
 for (const [cli, name] of failing) {
-  test(`${cli} ${name}: an endless failing call is halted when the sixth is seen`, () => {
+  test(`${cli} ${name}: a repeated failing call is halted at the sixth call`, () => {
     const { accounting, calls } = play(recording(cli, name));
     assert.equal(accounting.halt?.code, 'tool_loop');
     assert.equal(calls, 6);
@@ -36,14 +36,14 @@ for (const [cli, name] of failing) {
 }
 
 for (const cli of clis) {
-  test(`${cli}: eight useful calls, one of them failing, are left alone and counted as eight`, () => {
+  test(`${cli}: eight useful calls, one of them failing, cause no halt and count as eight`, () => {
     const { accounting, calls } = play(recording(cli, 'healthy'));
     assert.equal(accounting.halt, undefined);
     assert.equal(calls, 8);
     assert.equal(accounting.result?.ok, true);
   });
 
-  test(`${cli}: a tool that takes longer than the idle limit is left alone`, () => {
+  test(`${cli}: a tool that runs longer than the idle limit causes no halt`, () => {
     const { accounting } = play(recording(cli, 'slowtool'), { task: { max_idle_secs: 8 } });
     assert.equal(accounting.halt, undefined);
     assert.equal(accounting.result?.ok, true);
@@ -56,7 +56,7 @@ for (const cli of clis) {
   });
 }
 
-test('a stream that tells the tokens of a call is halted within one call of the limit', () => {
+test('a run whose stream reports the tokens of each call halts within one call of the spend limit', () => {
   const rows = [
     ['claude-code', 'spend-partial-messages', 300, 87.2],
     ['opencode', 'spend', 2_000, 63.4],
@@ -69,7 +69,7 @@ test('a stream that tells the tokens of a call is halted within one call of the 
   }
 });
 
-test('what a stream keeps to itself until the end is booked at the end, once', () => {
+test('usage that a stream reports only at the end is counted once at the end', () => {
   const rows = [
     ['claude-code', 4_960_015],
     ['codex', 4_960_015],

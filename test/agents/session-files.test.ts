@@ -64,7 +64,7 @@ test('every kind of session file has the eight calls of the same task, the one t
   }
 });
 
-test('a session file alone is booked as the run it was', () => {
+test('a session file without a stream gives the calls and tokens of the run', () => {
   const files = {
     claude: [claudeSessionReader(), 'claude-session.jsonl'],
     codex: [codexSessionReader(), 'codex-rollout.jsonl'],
@@ -78,7 +78,7 @@ test('a session file alone is booked as the run it was', () => {
   }
 });
 
-test('a stream and a session file of one run are one run: 8 calls read 8, and the tokens are those of the file', () => {
+test('a run read from both stream and session file counts 8 calls once, with the tokens of the file', () => {
   const rows = [
     ['claude-code', claudeSessionReader({ besideStream: true }), 'claude-session.jsonl'],
     ['codex', codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'],
@@ -97,7 +97,7 @@ test('a stream and a session file of one run are one run: 8 calls read 8, and th
   }
 });
 
-test('gemini: what a shell printed is the same in the stream and in the file', () => {
+test('gemini: the output of a shell is the same in the stream and in the session file', () => {
   const printed = (events: readonly AgentEvent[]) =>
     new Map(events.flatMap((each) => (each.type === 'tool_result' && each.output ? [[each.id, each.output]] : [])));
   const reader = readers.gemini();
@@ -108,7 +108,7 @@ test('gemini: what a shell printed is the same in the stream and in the file', (
   for (const [id, output] of shells) assert.equal(file.get(id), output);
 });
 
-test('the session file shows what the stream of Claude Code hides in time: a spend is halted within one call', () => {
+test('claude-code: with the session file a run halts within one call of the spend limit', () => {
   const limit = 5;
   const run = superviseRun(claudeSessionReader({ besideStream: true }), { task: { max_spend_cents: limit } });
   run.print(...lines('claude-session.jsonl'));
@@ -117,7 +117,7 @@ test('the session file shows what the stream of Claude Code hides in time: a spe
   assert.ok(spendCents > limit && spendCents < limit + 1.5, `${spendCents} cents`);
 });
 
-test('the rollout of a subagent is booked on it, by its thread', () => {
+test('the rollout of a Codex subagent counts for the subagent with that thread id', () => {
   const run = superviseRun(codexSessionReader({ besideStream: true }));
   run.print(...lines('codex-rollout-subagent.jsonl'));
   const [subagent] = run.accounting.subagents;
@@ -131,7 +131,7 @@ test('the rollout of a subagent is booked on it, by its thread', () => {
   );
 });
 
-test('the file of a subagent of Claude Code is booked on it, by its id', () => {
+test('the file of a Claude Code subagent counts for the subagent with that id', () => {
   const run = superviseRun(claudeSessionReader());
   run.account({ type: 'subagent_started', id: 'aea2dd7179f659a79', name: 'general-purpose' });
   run.print(...lines('claude-subagent.jsonl'));
@@ -153,7 +153,7 @@ test('a growing file is followed, incomplete lines wait, and a missing file has 
   assert.deepEqual(got, ['one', 'two', 'three']);
 });
 
-test('a file that is cut, or replaced by another, is read from its beginning', (context) => {
+test('a file that was truncated or replaced is read from its beginning', (context) => {
   const path = join(folder(context), 'a.jsonl');
   const got: string[] = [];
   const tail = fileTail(path, (line) => got.push(line));
@@ -168,7 +168,7 @@ test('a file that is cut, or replaced by another, is read from its beginning', (
   assert.deepEqual(got, ['one', 'two', 'three, which is longer']);
 });
 
-test('a pipe in the place of a file is not waited for, and a device without end is not read', (context) => {
+test('a pipe instead of a file does not block, and an endless device is not read', (context) => {
   const path = join(folder(context), 'a.jsonl');
   execFileSync('mkfifo', [path]);
   const take = () => assert.fail('it says nothing');
@@ -176,7 +176,7 @@ test('a pipe in the place of a file is not waited for, and a device without end 
   assert.equal(fileTail('/dev/zero', take).poll(), false);
 });
 
-test('a file that was there before is read from its end where that is asked for', (context) => {
+test('with atEnd an existing file is read from its end', (context) => {
   const path = join(folder(context), 'a.jsonl');
   writeFileSync(path, 'old\n');
   const got: string[] = [];
@@ -195,7 +195,7 @@ function watch(cli: AgentCommand['cli'], home: string, session: string, more: Pa
   return made;
 }
 
-test('claude-code: files are found by the session, those of subagents when they appear', (context) => {
+test('claude-code: session files are found by the session id, and files of subagents when created', (context) => {
   const home = folder(context);
   const session = '71565626-1404-4839-a05a-087586eb7d0e';
   const found = watch('claude-code', home, session);
@@ -233,7 +233,7 @@ test('claude-code: only new events of a resumed session are reported', (context)
   assert.ok(told > 0 && told < 8, `${told} calls`);
 });
 
-test('codex: the rollout is found by its thread, and those of its subagents among strangers', (context) => {
+test('codex: the rollouts of a thread and of its subagents are found among unrelated rollouts', (context) => {
   const home = folder(context);
   const day = join(home, '.codex/sessions/2026/11/15');
   const parent = '01a1dd4e-fbbe-7383-97f9-6fb8417fd0fd';
@@ -252,7 +252,7 @@ test('codex: the rollout is found by its thread, and those of its subagents amon
   assert.deepEqual(found.poll(), []);
 });
 
-test('gemini: the chat is found by the beginning of the session, those of subagents below it', (context) => {
+test('gemini: the chat file is found by the prefix of the session id, and subagent files below it', (context) => {
   const home = folder(context);
   const session = '480c4ba8-08a7-4bcb-a39f-302db6e62706';
   const chats = join(home, '.gemini/tmp/work/chats');
@@ -266,7 +266,7 @@ test('gemini: the chat is found by the beginning of the session, those of subage
   assert.equal(count(events, 'subagent_started'), 1);
 });
 
-test('opencode: parts are read from its database as they change, also those of child sessions', (context) => {
+test('opencode: changed parts are read from the database, also those of child sessions', (context) => {
   const home = folder(context);
   const path = join(home, '.local/share/opencode/opencode.db');
   mkdirSync(dirname(path), { recursive: true });
@@ -320,7 +320,7 @@ test('a database of another schema has no events, and an invalid session id has 
   assert.equal(sessionWatch('other', { session: 's', cwd: '/', home, env: {}, sinceMs }), undefined);
 });
 
-test('calls that the stream of Codex leaves out are read from its rollout, beside it', () => {
+test('calls missing from the stream of Codex are read from its rollout', () => {
   const besideStream = read(codexSessionReader({ besideStream: true }), 'codex-rollout-unshown.jsonl');
   const calls = besideStream.flatMap((each) => (each.type === 'tool_use' ? [each.name] : []));
   assert.deepEqual(calls, ['view_image', ...Array.from({ length: 6 }, () => 'frobnicate')]);
@@ -335,7 +335,7 @@ test('calls that the stream of Codex leaves out are read from its rollout, besid
   assert.equal(count(alone, 'tool_use'), 8, 'with the one that the stream shows');
 });
 
-test('a rollout tells the model, so that a total of the stream, which does not, is priced by it', () => {
+test('a total in the stream without a model is priced by the model named in the rollout', () => {
   const run = superviseRun(readerFor(['codex', 'exec', 'go']).reader());
   run.account(...read(codexSessionReader({ besideStream: true }), 'codex-rollout.jsonl'));
   assert.equal(run.accounting.model, 'gpt-5.5');

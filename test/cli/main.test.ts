@@ -62,7 +62,7 @@ test('policy check accepts a valid file, by its name or found in the folder', as
   assert.match(other.out, /^OK: other\.yaml\nadvice: mode is "observe"/);
 });
 
-test('policy check tells every problem with its line and fails', async (context) => {
+test('policy check reports every problem with its line, and fails', async (context) => {
   const folder = folderWith(context, { 'switchgear.toml': '[task]\nmax_tool_calls = 0\nmax_idle = 3\n' });
   const { code, err, out } = await run(['policy', 'check'], folder);
   assert.deepEqual([code, out], [1, '']);
@@ -70,7 +70,7 @@ test('policy check tells every problem with its line and fails', async (context)
   assert.match(err, /task\.max_idle is not a setting; did you mean max_idle_secs\? \(switchgear\.toml, line 3\)/);
 });
 
-test('policy check without a file, or with one that is not there, fails in one line', async (context) => {
+test('policy check without a file, or with a missing file, fails with a one-line error', async (context) => {
   const folder = folderWith(context, {});
   for (const args of [
     ['policy', 'check'],
@@ -98,7 +98,7 @@ test('policy explain prints the effective settings, including the environment', 
   assert.equal(err, 'warning: BB_CIRCUIT_BREAKER_IDLE_SECS="x" is ignored: it must be a number above 0; 300 is used');
 });
 
-test('policy explain --json gives the same as data', async (context) => {
+test('policy explain --json prints the effective settings as JSON', async (context) => {
   const folder = folderWith(context, { 'switchgear.json': '{ "task": { "max_tool_calls": 9 } }' });
   const { out } = await run(['policy', 'explain', '--json'], folder);
   const { file, settings } = JSON.parse(out) as { file: string; settings: readonly { path: string }[] };
@@ -119,7 +119,7 @@ test('policy schema prints the schema', async () => {
   assert.deepEqual(JSON.parse((await run(['policy', 'schema'])).out), policySchema());
 });
 
-test('prompt prints both blocks with the numbers of the policy', async (context) => {
+test('prompt prints both prompt blocks with the limits of the policy', async (context) => {
   const folder = folderWith(context, {
     'switchgear.toml': '[circuit_breaker]\nrecovery_timeout = 77\n[delegation]\nmax_failures = 3\n',
   });

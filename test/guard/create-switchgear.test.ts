@@ -19,7 +19,7 @@ const quiet = { log: 'silent', env: {} } as const;
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const isSame = <T extends true>(): T => true as T;
 
-test('a guarded function has refusals in its type, and with onRefusal "throw" its own type', async () => {
+test('the type of a guarded function includes refusals, except with onRefusal "throw"', async () => {
   const read = async <T>(value: T): Promise<T> => value;
   const add = (a: number, b: number): number => a + b;
 
@@ -46,12 +46,12 @@ test('a guarded function has refusals in its type, and with onRefusal "throw" it
   assert.equal(isRefused(refused), false);
 });
 
-test('a gear that throws can be used where any gear is wanted', () => {
+test('the type of a gear that throws refusals is assignable to the type of any gear', () => {
   const name = (gear: Switchgear) => gear.agent;
   assert.equal(name(createSwitchgear({ ...quiet, agent: 'a', onRefusal: 'throw' })), 'a');
 });
 
-test('a gear whose onRefusal is not known before it runs may return refusals', () => {
+test('the type of a call includes refusals if onRefusal is not known at compile time', () => {
   const options: SwitchgearOptions = { ...quiet, onRefusal: 'throw' };
   const result = createSwitchgear(options).guard('tool', () => 1)();
   isSame<Same<typeof result, number | Refused>>();
@@ -75,7 +75,7 @@ test('task takes a function alone, or options and a function', async () => {
   assert.throws(() => gear.task({} as never), /the task function must be a function, got undefined/);
 });
 
-test('run guards one call: it counts, is refused by an open breaker, and takes the options of guard', async () => {
+test('run guards one call: the call counts, an open breaker refuses it, and guard options apply', async () => {
   const gear = createSwitchgear({ ...quiet, clock: simulatedClock() });
   const result = await gear.run('load', async (id: number) => id + 1, { args: [1] });
   assert.equal(result, 2);
@@ -99,7 +99,7 @@ test('run guards one call: it counts, is refused by an open breaker, and takes t
   assert.throws(() => gear.run('load', () => 1, { timeout: 1 } as never), /has no "timeout"/);
 });
 
-test('run without arguments is no loop; the same arguments with the same result are', async () => {
+test('repeated run calls count as a loop only if arguments are given and equal', async () => {
   const repeat = (options?: { readonly args: readonly [] }) => {
     const gear = createSwitchgear(quiet);
     return gear.task((task) => {
@@ -116,7 +116,7 @@ test('the overrides of one-off calls are recorded once', () => {
   assert.equal(gear.journal().filter(({ type }) => type === 'breaker-tuned').length, 1);
 });
 
-test('on hears entries of one type, onEntry hears all; both return a function that ends it', () => {
+test('on receives entries of one type, onEntry receives all; both return an unsubscribe function', () => {
   const gear = createSwitchgear(quiet);
   const opened: string[] = [];
   const all: string[] = [];
@@ -148,7 +148,7 @@ test('halt ends one task, haltAll every task', () => {
   assert.equal(three.halt?.code, 'rule_abort');
 });
 
-test('cards lists what waits for a person, and answers it', () => {
+test('cards lists the open cards and answers them', () => {
   const gear = createSwitchgear(quiet);
   gear.halt(gear.startTask({ id: 't' }).id, 'enough');
   const [card] = gear.cards.list();
@@ -157,7 +157,7 @@ test('cards lists what waits for a person, and answers it', () => {
   assert.equal(gear.cards.answer('nobody', 'dismiss', 'ann'), undefined);
 });
 
-test('a function that returns a stream is settled at once, and an error in mid-stream is not counted', async () => {
+test('a call that returns a stream settles at once, and a later stream error is not counted', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   const generate = gear.guard('generate', async function* () {
     yield 1;

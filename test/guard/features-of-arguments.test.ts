@@ -16,7 +16,7 @@ function featuresOf(...args: unknown[]) {
   return makeAction(runtime, site, args, {}).features;
 }
 
-test('equal values have equal numbers, other values have others, and the value is not in the action', () => {
+test('a feature hashes the value of an argument: equal for equal values, and without the value itself', () => {
   const first = featuresOf({ url: 'https://a.example/1' });
   assert.equal(typeof first?.url, 'number');
   assert.deepEqual(featuresOf({ url: 'https://a.example/1' }), first);
@@ -37,7 +37,7 @@ test('a call without the value has no feature, and arguments that cannot be read
   assert.deepEqual(featuresOf(hostile), { url: 1 });
 });
 
-test('without a control that needs one an action has no features', () => {
+test('an action has no features unless a control needs them', () => {
   const runtime = runtimeOf(createSwitchgear({ log: 'silent', env: {} }));
   const site = callSiteFor(runtime, targetFor(runtime, 'get', 'tool'), undefined);
   assert.equal('features' in makeAction(runtime, site, [{ url: 'https://a.example' }], {}), false);

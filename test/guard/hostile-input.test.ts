@@ -131,7 +131,7 @@ function each(what: string, names: readonly string[], call: (part: Record<string
 }
 
 for (const [what, setUp] of Object.entries(setups)) {
-  test(`whatever ${what} is handed, it works or throws a short error`, async () => {
+  test(`${what} accepts any value or throws a short error`, async () => {
     for (const [name, value] of Object.entries(values)) {
       const startedMs = performance.now();
       try {
@@ -146,7 +146,7 @@ for (const [what, setUp] of Object.entries(setups)) {
   });
 }
 
-test('an option without its methods is an error at set-up, not at a call', () => {
+test('an option object without its methods is rejected at set-up, not at the first call', () => {
   for (const part of ['clock', 'store', 'prices', 'approver', 'controls']) {
     for (const bad of [7, 'x', {}, { nowMs: 1 }, [{}]]) {
       assert.throws(() => createSwitchgear({ ...quiet, [part]: bad }), { code: 'invalid_argument' }, part);
@@ -175,7 +175,7 @@ test('arguments and results of any kind pass through a guarded call untouched', 
   assert.equal(task.halt, undefined);
 });
 
-test('a rule that cannot read the arguments fires, and one that finds nothing in them does not', () => {
+test('a rule fires if the arguments cannot be read, and not if the arguments lack the value', () => {
   const { gear } = gearOf({ policy: { rules: [{ target: '*', condition: 'amount>1', action: 'abort' }] } });
   for (const [name, value] of Object.entries(values)) {
     const isUnreadable = name === 'a proxy that throws' || name === 'a revoked proxy';
@@ -230,7 +230,7 @@ test('task.observe accepts any value, never throws, and keeps its counters valid
   }
 });
 
-test('a host may settle with anything: the slot is free afterwards', () => {
+test('a host can settle a call with any value, and the slot of the call is freed', () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf();
     for (const ending of [value, { value }, { error: value }, { cancelled: value }]) {
@@ -242,7 +242,7 @@ test('a host may settle with anything: the slot is free afterwards', () => {
   }
 });
 
-test('a listener that throws is counted and changes nothing', async () => {
+test('an error thrown by a listener is counted and changes no result', async () => {
   const { gear } = gearOf({ policy: { journal: { level: 'all' } } });
   gear.onEntry(hostile);
   const told: string[] = [];
@@ -252,7 +252,7 @@ test('a listener that throws is counted and changes nothing', async () => {
   assert.ok(told.includes('action-settled'));
 });
 
-test('the host’s own functions may throw: the call is settled, and its worst cost taken as spent', async () => {
+test('if a callback of the host throws, the call is settled and its maximum cost counts as spent', async () => {
   for (const [name, thrown] of Object.entries(values)) {
     const broken = () => {
       throw thrown;
@@ -272,7 +272,7 @@ test('the host’s own functions may throw: the call is settled, and its worst c
   }
 });
 
-test('a health check that throws or answers nonsense leaves the circuit open', async () => {
+test('a health check that throws or returns an invalid value leaves the breaker open', async () => {
   for (const [name, value] of Object.entries(values)) {
     for (const healthCheck of [() => value as boolean, () => Promise.reject(value)]) {
       const { gear, clock } = gearOf({
@@ -289,7 +289,7 @@ test('a health check that throws or answers nonsense leaves the circuit open', a
   }
 });
 
-test('an approver that answers nonsense or throws has not approved', async () => {
+test('an approver that throws or returns an invalid answer does not approve', async () => {
   const policy = { rules: [{ target: '*', condition: 'ability:pay', action: 'confirm' }] } as const;
   for (const [name, value] of Object.entries(values)) {
     for (const ask of [() => value, () => Promise.reject(value), () => ({ approved: value }), hostile]) {
@@ -304,7 +304,7 @@ test('an approver that answers nonsense or throws has not approved', async () =>
   }
 });
 
-test('a worker may return or throw anything; judging it may throw, too', async () => {
+test('a worker can return or throw any value, and its judge function can throw any value', async () => {
   for (const [name, value] of Object.entries(values)) {
     const { gear } = gearOf({ policy: { delegation: { max_failures: 100 } } });
     await gear.task({ limits: { maxToolCalls: 1_000 } }, async () => {
@@ -331,7 +331,7 @@ test('a function that needs a gear throws one sentence for any other value', () 
   }
 });
 
-test('halting and asking for a retry take anything, and an answer that is none is refused', () => {
+test('halt and retryOptions accept any value, and cards.answer rejects an unknown answer', () => {
   for (const value of Object.values(values)) {
     const { gear } = gearOf();
     const task = gear.startTask();
@@ -344,7 +344,7 @@ test('halting and asking for a retry take anything, and an answer that is none i
   }
 });
 
-test('what a person reads of a hostile reason is short', () => {
+test('a hostile halt reason is shortened before a person reads it', () => {
   const { gear } = gearOf();
   const task = gear.startTask();
   gear.halt(task.id, big);
@@ -362,7 +362,7 @@ test('a task that has ended cannot be halted by a signal that aborts later', () 
   assert.equal(gear.snapshot().cards.length, 0);
 });
 
-test('a task that ends while it is paused does not leave its parent standing still', async () => {
+test('a task that ends while paused does not leave its parent paused', async () => {
   const { gear, clock } = gearOf();
   const parent = gear.startTask();
   const child = gear.startTask({ parent: parent.id });
@@ -386,7 +386,7 @@ test('a task that was not paused cannot lift the pause of its parent', () => {
   assert.equal(parent.halt, undefined);
 });
 
-test('a limit that was raised while a call is out holds when the call ends', async () => {
+test('a limit raised during a call applies when the call ends', async () => {
   const { gear } = gearOf({ policy: { task: { max_tool_calls: 2 } } });
   const task = gear.startTask();
   let end: (error: Error) => void = () => {};
@@ -420,7 +420,7 @@ test('a standalone breaker checks its options at set-up', () => {
   }
 });
 
-test('results and errors of any kind pass through a breaker alone, and each call is counted once', async () => {
+test('a standalone breaker passes on any result or error and counts each call once', async () => {
   for (const [name, value] of Object.entries(values)) {
     // To see a promise, the breaker alone has to look at the result.
     if (name.includes('prox') || name.includes('looked at')) continue;
@@ -448,7 +448,7 @@ test('results and errors of any kind pass through a breaker alone, and each call
   }
 });
 
-test('the names of the seeds take anything', () => {
+test('the functions of the compatible API throw no unexpected error for any value', () => {
   const registry = new BreakerRegistry();
   for (const value of Object.values(values)) {
     assert.doesNotThrow(() => estimateUsageCents(value as never));

@@ -19,7 +19,7 @@ function calls(hookSession: HookSession): Readonly<Record<string, number>> {
   return counted;
 }
 
-test('an endless failing call runs 5 times, is refused twice and halts at call 8, hook by hook', async (context) => {
+test('with hooks, a repeated failing call runs 5 times, is refused twice and halts at call 8', async (context) => {
   const hookSession = session(context);
   await hookSession.send(prompt('fix it'));
   const decisions: string[] = [];
@@ -52,7 +52,7 @@ test('the model gets a hint before a call is refused', async (context) => {
   assert.match(note ?? '', /same error 5 times/);
 });
 
-test('a healthy recording passes untouched, 8 calls read 8, and its task ends with it', async (context) => {
+test('a recording without failures is not changed, counts its 8 calls as 8, and ends its task', async (context) => {
   const hookSession = session(context);
   for (const event of recorded('healthy')) {
     const { output, code } = await hookSession.send(event);
@@ -67,7 +67,7 @@ test('a healthy recording passes untouched, 8 calls read 8, and its task ends wi
 });
 
 for (const name of ['parallel', 'parallel-foreground']) {
-  test(`in the recording ${name} three subagents work side by side, each on its own account`, async (context) => {
+  test(`in the recording ${name} three parallel subagents have separate counters`, async (context) => {
     const hookSession = session(context);
     for (const event of recorded(name)) assert.equal((await hookSession.send(event)).output, undefined);
     const counted = Object.entries(calls(hookSession));
@@ -99,7 +99,7 @@ test('a call that a host asks about twice under one id counts once and gets one 
   assert.equal(hookSession.journal().filter(({ type }) => type === 'action-settled').length, 1);
 });
 
-test("a task lasts from a person's prompt to the stop; texts of the harness continue it", async (context) => {
+test('a task lasts from the prompt of a person to the stop, across texts of the harness', async (context) => {
   const hookSession = session(context);
   await hookSession.send(prompt('one'));
   await hookSession.send({ ...stop, background_tasks: [{ id: 'a', type: 'subagent', status: 'running' }] });
@@ -116,7 +116,7 @@ test("a task lasts from a person's prompt to the stop; texts of the harness cont
   assert.deepEqual(Object.values(calls(hookSession)), [1, 1]);
 });
 
-test('after a halt the next prompt of a person begins anew', async (context) => {
+test('after a halt the next prompt of a person starts a new task', async (context) => {
   const hookSession = session(context);
   const limits = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
   await hookSession.send(prompt('one'), limits);
@@ -127,7 +127,7 @@ test('after a halt the next prompt of a person begins anew', async (context) => 
   assert.equal((await hookSession.send(bash('c4', 'ls').pre, limits)).output, undefined);
 });
 
-test('a subagent that is halted takes its parent along: its next call is refused and ends the run', async (context) => {
+test('the halt of a subagent refuses the next call of its parent and ends the run', async (context) => {
   const hookSession = session(context);
   await hookSession.send(prompt('one'));
   const agent = { agent_id: 'a1', agent_type: 'Explore' };
@@ -161,7 +161,7 @@ test('if the store cannot be used, a call is refused and all other events pass',
   assert.deepEqual(await hookSession.send(stop, env), { code: 0, output: undefined, err: '' });
 });
 
-test('a call that a person did not let run is over with its turn, and is no failure', async (context) => {
+test('a call that a person denied ends with the turn and is not a failure', async (context) => {
   const hookSession = session(context);
   const call = bash('c1', 'rm -r .');
   await hookSession.send(call.pre);

@@ -44,7 +44,7 @@ function start({ folder, store }: HookSession, event: Event) {
   return { child, answered };
 }
 
-test('six hooks at once are each counted once', async (context) => {
+test('six concurrent hooks are each counted once', async (context) => {
   const hookSession = session(context);
   const calls = Array.from({ length: 6 }, (_, at) => bash(`c${at}`, `echo ${at}`));
   const answers = await Promise.all(calls.map(({ pre }) => start(hookSession, pre).answered));
@@ -56,14 +56,14 @@ test('six hooks at once are each counted once', async (context) => {
   assert.equal(journal.filter(({ type }) => type === 'action-settled').length, 6);
 });
 
-test('a payload without end is not read to its end', (context) => {
+test('a payload beyond the size limit is not read completely', (context) => {
   const hookSession = session(context);
   const endless = `head -c ${2 * hookPayloadBytesMax} /dev/zero | "$0" "$1" hook claude-code`;
   const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, bin], { cwd: hookSession.folder });
   assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: the input on stdin is too long\n']);
 });
 
-test('hooks that are killed on the way leave no lock for good and let nothing through uncounted', async (context) => {
+test('killed hooks leave no permanent lock, and no call passes uncounted', async (context) => {
   const hookSession = session(context);
   for (let round = 0; round < 8; round++) {
     const { child, answered } = start(hookSession, bash(`k${round}`, `echo ${round}`).pre);
@@ -79,7 +79,7 @@ test('hooks that are killed on the way leave no lock for good and let nothing th
   assert.equal(new Set(ids).size, allowed.length);
 });
 
-test('below a run a hook counts on its task, tells nothing twice, and has the run halt it', async (context) => {
+test('a hook inside a run counts on the task of the run and lets the run report the halt', async (context) => {
   const hookSession = session(context);
   writeRunAround(hookSession, 't-run');
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
@@ -102,7 +102,7 @@ test('below a run a hook counts on its task, tells nothing twice, and has the ru
   assert.deepEqual([tools, halt?.name, halt?.stop.code], [['Bash'], 'Bash', 'tool_call_limit']);
 });
 
-test('hooks alone report an agent that outlives its run, or that the run cannot reach', async (context) => {
+test('hooks report the halt of an agent whose run has ended or is unknown', async (context) => {
   const gone = { owner: { ...describeThisProcess(), began: 'before' } };
   for (const change of [gone, { state: 'halted' }, undefined] as const) {
     const hookSession = session(context);
@@ -118,7 +118,7 @@ test('hooks alone report an agent that outlives its run, or that the run cannot 
   }
 });
 
-test('a budget that many share is the run’s to count, and that of hooks where the run is gone', async (context) => {
+test('a run counts a shared budget, and the hooks count it once the run is lost', async (context) => {
   for (const [state, wanted] of [
     ['running', undefined],
     ['lost', false],
@@ -146,7 +146,7 @@ test('the task of a run ends with the run, and a retried run starts a new state'
   assert.equal(hookSession.journal().filter(({ type }) => type === 'task-ended' || type === 'task-started').length, 0);
 });
 
-test('a hook never gives up on a busy file: it answers once the file is free', async (context) => {
+test('a hook waits for a locked file and answers once the file is free', async (context) => {
   const hookSession = session(context);
   await hookSession.send(bash('c0', 'ls').pre);
   const db = new DatabaseSync(hookSession.store.slice('sqlite:'.length));

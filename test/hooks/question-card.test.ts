@@ -26,7 +26,7 @@ async function answerCards(hookSession: HookSession, answer: 'approve' | 'declin
   store.close();
 }
 
-test('where a person sits at the terminal, the host asks; the call counts once it has run', async (context) => {
+test('with a person at the terminal the host asks, and the call counts once it has run', async (context) => {
   const hookSession = session(context);
   const call = bash('c1', 'ls');
   const { output } = await hookSession.send(call.pre, atTerminal);
@@ -72,7 +72,7 @@ test('an answer that comes while the hook waits lets the call go on at once', as
   assert.equal((await asked).output, undefined);
 });
 
-test('a no is a refusal like any other', async (context) => {
+test('a denial by a person is a refusal', async (context) => {
   const hookSession = session(context);
   await hookSession.send(bash('c1', 'ls').pre, {}, ['--timeout', '1']);
   await answerCards(hookSession, 'decline');

@@ -25,7 +25,7 @@ test('if arguments change while a question is open, a person is asked again', as
   assert.deepEqual([paid, answers], [[], []]);
 });
 
-test('an approver that does not say who answered is named itself', async () => {
+test('an answer without a person is recorded under the name of the approver', async () => {
   const approver = { name: 'boss', ask: async () => ({ approved: true }) as Answer };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy, approver });
   const pay = gear.guard('pay', async ({ amount }: { amount: number }) => amount);
@@ -34,7 +34,7 @@ test('an approver that does not say who answered is named itself', async () => {
   assert.equal(gear.snapshot().cards[0]?.by, 'boss');
 });
 
-test('a yes that comes after its time, heard before the alarm that was late, is none', async () => {
+test('an approval after the approval timeout does not count, even if the timer has not fired yet', async () => {
   let nowMs = 0;
   const clock = { nowMs: () => nowMs, wallMs: () => nowMs, after: () => () => {} };
   const answer = Promise.withResolvers<Answer>();

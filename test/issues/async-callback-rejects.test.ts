@@ -33,7 +33,7 @@ async function assertHandled(): Promise<void> {
   assert.deepEqual(unhandled.splice(0), []);
 }
 
-test('a listener that rejects is counted once, with one entry', async () => {
+test('a rejection of an async listener is counted once and writes one entry', async () => {
   const gear = quietGear();
   gear.on('breaker-opened', rejects);
   gear.breaker('tool').trip();
@@ -42,7 +42,7 @@ test('a listener that rejects is counted once, with one entry', async () => {
   assert.equal(gear.journal().filter(({ type }) => type === 'internal-error').length, 1);
 });
 
-test('a listener that rejects every entry causes no entries without end', async () => {
+test('an async listener that rejects for every entry does not cause an endless series of entries', async () => {
   const gear = quietGear();
   gear.onEntry(rejects);
   gear.breaker('tool').trip();
@@ -51,14 +51,14 @@ test('a listener that rejects every entry causes no entries without end', async 
   assert.equal(gear.snapshot().internalErrors, 2);
 });
 
-test('a log function that rejects is only counted', async () => {
+test('a rejection of an async log function is counted once', async () => {
   const gear = quietGear({ log: rejects });
   gear.breaker('tool').trip();
   await assertHandled();
   assert.equal(gear.snapshot().internalErrors, 1);
 });
 
-test('onTrip of a watch that rejects is counted', async () => {
+test('a rejection of an async onTrip of a watch is counted', async () => {
   const gear = quietGear();
   const source = new EventEmitter();
   gear.watch('files', source, () => {}, { maxEvents: 1, onTrip: rejects });
@@ -68,7 +68,7 @@ test('onTrip of a watch that rejects is counted', async () => {
   assert.equal(gear.snapshot().internalErrors, 1);
 });
 
-test('onHalt of accountEvents that rejects is counted', async () => {
+test('a rejection of an async onHalt of accountEvents is counted', async () => {
   const gear = quietGear();
   const task = gear.startTask();
   accountEvents(gear, task, { onHalt: rejects });
@@ -78,7 +78,7 @@ test('onHalt of accountEvents that rejects is counted', async () => {
   assert.equal(gear.snapshot().internalErrors, 1);
 });
 
-test('a listener of a standalone breaker that rejects causes a warning', async () => {
+test('a rejection of an async listener of a standalone breaker causes a warning', async () => {
   const warnings: string[] = [];
   const heard = (warning: Error) => warnings.push(warning.message);
   process.on('warning', heard);
@@ -90,7 +90,7 @@ test('a listener of a standalone breaker that rejects causes a warning', async (
   assert.deepEqual(warnings, ["a listener of the breaker 'api' threw: Error: the pager does not answer"]);
 });
 
-test('onHalt and log of the compatible breakers may reject', async () => {
+test('a rejection of onHalt or log of the compatible breakers is handled', async () => {
   let halts = 0;
   const onHalt = () => {
     halts++;
@@ -105,7 +105,7 @@ test('onHalt and log of the compatible breakers may reject', async () => {
   await assertHandled();
 });
 
-test('onChange of watchPolicy that rejects is a problem, and an onProblem that rejects is a warning', async (t) => {
+test('watchPolicy passes a rejection of onChange to onProblem, and warns if onProblem rejects', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-policy-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'switchgear.json');
@@ -129,7 +129,7 @@ test('onChange of watchPolicy that rejects is a problem, and an onProblem that r
   assert.deepEqual(warnings, ['onProblem of watchPolicy threw: Error: the pager does not answer']);
 });
 
-test('an async callback whose result is needed at once is an error, not a silent answer', async () => {
+test('an async callback where a synchronous result is required counts as an internal error', async () => {
   const gear = quietGear();
   const classified = gear.guard('classified', () => 1, { classify: rejects as never });
   const used = gear.guard('used', () => 1, { usage: rejects as never });
@@ -156,7 +156,7 @@ test('a control with an async judge refuses the call', async () => {
   await assertHandled();
 });
 
-test('retry awaits an async when', async () => {
+test('retry awaits an async `when` callback', async () => {
   const gear = quietGear();
   let calls = 0;
   const run = () => {

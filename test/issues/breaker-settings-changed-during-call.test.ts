@@ -9,7 +9,7 @@ async function failing(fails: boolean): Promise<void> {
   if (fails) throw new Error('down');
 }
 
-test('a call that is out during a reload settles by the new settings', async () => {
+test('a call that is running during a reload settles by the new settings', async () => {
   const clock = simulatedClock(10_000_000);
   const policy = (secs: number) =>
     ({ circuit_breaker: { monitor_window: secs, trip: 'time_window', failure_threshold: 3 } }) as const;

@@ -14,14 +14,14 @@ function ended() {
   return { gear, tool, child };
 }
 
-test('code of a task that ended is refused once the task above is halted', () => {
+test('calls from code of an ended task are refused once the parent task is halted', () => {
   const { gear, tool, child } = ended();
   assert.equal(child.run(tool), 'ran');
   gear.halt('root', 'enough');
   assert.ok(isRefused(child.run(tool)));
 });
 
-test('a task that begins in a task that ended is halted with those above', () => {
+test('a task started inside an ended task is halted with its ancestors', () => {
   const { gear, tool, child } = ended();
   const late = child.run(() => gear.startTask());
   assert.equal(late.parent, 'root');

@@ -10,7 +10,7 @@ function kept(gear: ReturnType<typeof createSwitchgear>): string {
 }
 
 for (const action of ['abort', 'confirm', 'throttle'] as const) {
-  test(`the number that a rule to ${action} saw is passed to the caller and not stored`, async () => {
+  test(`the value that a rule with action ${action} compared is passed to the caller and not stored`, async () => {
     const policy = {
       rules: [{ target: 'tool:pay', condition: 'amount>500', action }],
       journal: { level: 'all' },
@@ -53,7 +53,7 @@ test('the class of a worker’s failure is stored, and its text is only printed'
   assert.match(lines.join('\n'), /account 73519.*hunter2/s);
 });
 
-test('of an error inside the safety layer the class is kept, not the message', async () => {
+test('an internal error is stored with its class and without its message', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   for (const thrown of [new RangeError('no customer hunter2'), 'hunter2']) {
     const classify = () => {
@@ -65,7 +65,7 @@ test('of an error inside the safety layer the class is kept, not the message', a
   assert.deepEqual(messages, ['RangeError', 'Error']);
 });
 
-test('with journal.content the texts are stored', async () => {
+test('with journal.content the error texts are stored', async () => {
   const policy = { journal: { content: 'full' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   await gear.task({}, () => gear.delegate('reader', () => 'I cannot open account 73519'));

@@ -19,11 +19,11 @@ async function booked(team: (gear: ReturnType<typeof createSwitchgear>) => Promi
   return found;
 }
 
-test('a leaf that failed is booked, and its team is not booked again for it', async () => {
+test('the failure of a worker is not counted again for the worker that delegated to it', async () => {
   assert.deepEqual(await booked((gear) => gear.delegate('leaf', failing)), ['leaf']);
 });
 
-test('a leaf that failed and then did it does not hide that the team failed by itself', async () => {
+test('a delegating worker’s own failure counts if its nested worker succeeded on a second attempt', async () => {
   const team = async (gear: ReturnType<typeof createSwitchgear>) => {
     await gear.delegate('leaf', failing).catch(() => {});
     await gear.delegate('leaf', async () => 'done');
@@ -32,7 +32,7 @@ test('a leaf that failed and then did it does not hide that the team failed by i
   assert.deepEqual(await booked(team), ['leaf', 'team']);
 });
 
-test('another leaf that did its work does not excuse the one that failed', async () => {
+test('the success of one nested worker does not cancel the failure of another', async () => {
   const team = async (gear: ReturnType<typeof createSwitchgear>) => {
     await gear.delegate('leaf', failing).catch(() => {});
     await gear.delegate('other', async () => 'done');

@@ -30,7 +30,7 @@ test('an error of a control in the sweep is counted, and the sweep continues', a
   assert.equal(gear.snapshot().internalErrors, 3);
 });
 
-test('a journal that cannot be written keeps no result back, and a halt reaches every task', async () => {
+test('if the journal cannot be written, calls still return and a halt reaches every task', async () => {
   const clock = simulatedClock();
   const inner = memoryStore(clock);
   let isFull = false;
@@ -54,7 +54,7 @@ test('a journal that cannot be written keeps no result back, and a halt reaches 
   assert.ok(lines.includes('⚠️ switchgear: internal error in journal: Error: disk full'));
 });
 
-test('a health check that does not return is started again, and its late answer is ignored', async () => {
+test('a health check that does not return is started again, and the late answer is ignored', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const checks: PromiseWithResolvers<boolean>[] = [];

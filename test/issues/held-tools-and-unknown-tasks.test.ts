@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/index.ts';
 
-test('a tool that is held by hand is held for an agent that calls it for the first time', async () => {
+test('a breaker held by an operator also refuses an agent that calls the tool for the first time', async () => {
   const gear = createSwitchgear({ agent: 'a', clock: simulatedClock(), env: {} });
   const search = gear.guard('search', () => 'found');
   search();
@@ -21,13 +21,13 @@ test('a call with an unknown task id is refused, not admitted without a task', (
   assert.equal(refusalOf(admission.refused)?.code, 'internal_error');
 });
 
-test('a call of a task that was halted and is over gets the same refusal', async () => {
+test('a call in a task that was halted and has ended gets the refusal of the halt', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   await gear.task({ id: 't' }, () => gear.halt('t', 'enough'));
   assert.equal(refusalOf(gear.admit('search', [], { task: 't' }).refused)?.code, 'rule_abort');
 });
 
-test('what a call cost that came back after its time is spent all the same', async () => {
+test('the cost of a call that returns after its timeout counts as spent', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, env: {} });
   const work = Promise.withResolvers<number>();

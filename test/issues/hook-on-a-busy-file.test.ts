@@ -9,7 +9,7 @@ import { lockPatienceMs } from '../../src/core/limits.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash, newSession } from '../hooks/hook-session.ts';
 
-test('the process of a hook lives until its store is free, and the call is counted', async (context) => {
+test('a hook process waits until its locked store is free, and the call is counted', async (context) => {
   const { folder, store, send, journal, clear } = newSession();
   context.after(clear);
   await send(bash('c0', 'ls').pre);

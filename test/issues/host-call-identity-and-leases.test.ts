@@ -14,7 +14,7 @@ function hosted(policy = {}) {
   return { clock, gear, task, admit };
 }
 
-test('an id that stands for another tool or other arguments is another call, judged by itself', () => {
+test('a call id reused for another tool or other arguments is judged as a separate call', () => {
   const { admit, task } = hosted({ rules: [{ target: '*', condition: 'ability:rm', action: 'abort' }] });
   const first = admit('read', ['a'], 'call_0');
   assert.equal(admit('read', ['a'], 'call_0'), first);
@@ -23,14 +23,14 @@ test('an id that stands for another tool or other arguments is another call, jud
   assert.equal(task.halt?.code, 'rule_abort');
 });
 
-test('a call that was let through is not let through again once its task is halted', () => {
+test('an admitted call id is refused once the task is halted', () => {
   const { admit, gear } = hosted();
   assert.equal(admit('read', [], 'c1').refused, undefined);
   gear.halt('t', 'enough');
   assert.notEqual(admit('read', [], 'c1').refused, undefined);
 });
 
-test('rules on results read what a host settles with', () => {
+test('rules on results read the result with which a host settles a call', () => {
   const rules = [{ target: 'tool:read', condition: 'output:result|contains:secret', action: 'abort' }];
   const { admit, task } = hosted({ rules });
   const admission = admit('read');
@@ -50,7 +50,7 @@ function probing() {
   return { clock, breaker: gear.breaker('slow'), admit, probe };
 }
 
-test('a probe that a host takes twenty seconds for is no lost one', () => {
+test('a probe that a host settles after twenty seconds still counts', () => {
   const { clock, breaker, admit, probe } = probing();
   clock.advance(20_000);
   assert.notEqual(admit('slow', [6]).refused, undefined);
@@ -70,7 +70,7 @@ test('a probe that a host never settles frees its slot after ten minutes and rec
   assert.equal(admit('slow', [7]).refused, undefined);
 });
 
-test('a call that a host never settles gives its slot back after ten minutes', () => {
+test('a call that a host never settles frees its slot after ten minutes', () => {
   const { clock, gear, admit } = hosted({ circuit_breaker: { max_concurrent: 1 }, task: { max_idle_secs: 3_600 } });
   const lost = admit('build', [1], 'c1');
   assert.equal(lost.refused, undefined);
@@ -84,7 +84,7 @@ test('a call that a host never settles gives its slot back after ten minutes', (
   assert.deepEqual([gear.breaker('build').stats.inFlight, gear.breaker('build').stats.totalFailures], [1, 0]);
 });
 
-test('a call that was settled in time is not given back once more', () => {
+test('the slot of a settled call is not freed a second time', () => {
   const { clock, gear, admit } = hosted({ circuit_breaker: { max_concurrent: 1 }, task: { max_idle_secs: 3_600 } });
   const first = admit('build', [1]);
   if (first.refused === undefined) first.settle({ value: 1 });

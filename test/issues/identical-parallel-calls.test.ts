@@ -12,7 +12,7 @@ function openGear() {
   return { gear, ask };
 }
 
-test('three twins refused in one turn do not halt the task; three turns do', async () => {
+test('three identical calls refused in one turn do not halt the task; refusals in three turns do', async () => {
   const { gear, ask } = openGear();
   await gear.task({}, () => {
     assert.deepEqual([ask('a'), ask('a'), ask('a')], ['circuit_open', 'circuit_open', 'circuit_open']);

@@ -17,7 +17,7 @@ import { simulatedClock } from '../../src/testing/index.ts';
 
 const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
 
-test('a worst case under another name, or that is no number, is refused at set-up', () => {
+test('a maxCost with an unknown key or a non-number is rejected at set-up', () => {
   for (const maxCost of [{ cents: 5 }, { usd: '5' }, { tokens: -1 }, { usd: Number.NaN }, 5]) {
     assert.throws(
       () => gear.guard('tool', () => 1, { maxCost } as unknown as GuardOptions),
@@ -26,20 +26,20 @@ test('a worst case under another name, or that is no number, is refused at set-u
   }
 });
 
-test('a setting of breakers is none of a task, and the other way round', () => {
+test('a breaker setting is rejected as a task limit, and a task limit as a breaker setting', () => {
   assert.throws(() => gear.startTask({ limits: { timeoutSecs: 5 } } as TaskOptions), /timeoutSecs is not a setting/);
   const options = { breaker: { maxTokens: 5 } } as GuardOptions;
   assert.throws(() => gear.guard('tool', () => 1, options), /maxTokens is not a setting/);
 });
 
-test('the events of a watch are a list of names', () => {
+test('the events of a watch must be a list of names', () => {
   for (const events of ['change', [7]]) {
     const options = { events } as unknown as WatchOptions;
     assert.throws(() => gear.watch('files', { on() {} }, () => {}, options), /must be a (list|text)/);
   }
 });
 
-test('retries have a wait that can be waited, and a question that can be asked', async () => {
+test('retry rejects a baseSecs that is not a number and a `when` that is not a function', async () => {
   await assert.rejects(
     gear.retry(() => 1, { baseSecs: Number.NaN }),
     /baseSecs must be a number from 0/,
@@ -50,7 +50,7 @@ test('retries have a wait that can be waited, and a question that can be asked',
   );
 });
 
-test('settings that could never trip together are refused where they are written', () => {
+test('breaker settings that could never trip are rejected by guard', () => {
   for (const breaker of [
     { trip: 'count_window', failureThreshold: 200 },
     { rateWindow: 'calls', failureRateThreshold: 0.5, minimumCalls: 200 },
@@ -59,7 +59,7 @@ test('settings that could never trip together are refused where they are written
   }
 });
 
-test('a control has functions alone, and a name of its own', () => {
+test('addControl rejects methods that are not functions and names already in use', () => {
   const control: Control<null> = {
     name: 'mine',
     scope: 'gear',
@@ -75,14 +75,14 @@ test('a control has functions alone, and a name of its own', () => {
   assert.throws(add({}), /must be new to the gear, got "mine"/);
 });
 
-test('a card is answered with a known answer, by somebody', () => {
+test('a card accepts only a known answer with the name of a person', () => {
   const answer = gear.cards.answer as (card: string, answer: unknown, by?: unknown) => unknown;
   assert.throws(() => answer('card', 'yes', 'ann'), /the answer must be one of .*"approve".*, got "yes"/);
   assert.throws(() => answer('card', 'approve'), /the name of the person who answers must be a text .*, got undefined/);
   assert.equal(answer('card', 'approve', 'ann'), undefined);
 });
 
-test('a call whose worst case is no amount is refused', () => {
+test('a call whose maximum cost is not an amount is refused', () => {
   for (const maxCost of [{ usd: -1 }, { usd: Number.NaN }, { cents: 5 }, 7]) {
     let ran = false;
     const run = () => {
@@ -94,7 +94,7 @@ test('a call whose worst case is no amount is refused', () => {
   }
 });
 
-test('a store in a file and a price book have no unknown option and no impossible value', () => {
+test('the file store and the price book reject unknown options and invalid values', () => {
   for (const [options, message] of [
     [{ waitMs: -1 }, /waitMs must be a number from 0, got -1/],
     [{ keysMax: 0 }, /keysMax must be a whole number from 1, got 0/],

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { noApprover } from '../../src/approvers/index.ts';
 import { createSwitchgear, refusalOf } from '../../src/index.ts';
 
-test('where the approver is not there, the call is refused and no card is left open', async () => {
+test('without an approver, the call is refused and no card stays open', async () => {
   const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] } as const;
   const gear = createSwitchgear({ approver: noApprover, policy, log: 'silent', env: {} });
   const pay = gear.guard('pay', async () => 'paid');

@@ -7,7 +7,7 @@ import { createSwitchgear, type Prices } from '../../src/index.ts';
 const wrong: Readonly<Record<string, unknown>> = { NaN: Number.NaN, negative: -5, text: '5', absent: undefined };
 
 for (const [kind, costUsd] of Object.entries(wrong)) {
-  test(`a highest price that is ${kind} does not switch the spend limit off`, async () => {
+  test(`a maximum price that is ${kind} does not disable the spend limit`, async () => {
     const prices = { price: () => undefined, highestPrice: () => ({ costUsd, basis: 'wrong' }) } as unknown as Prices;
     const gear = createSwitchgear({ log: 'silent', env: {}, prices, policy: { task: { max_spend_cents: 100 } } });
     const result = await gear.task({}, (task) => {

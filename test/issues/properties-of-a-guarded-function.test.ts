@@ -11,7 +11,7 @@ async function find(query: string, limit: number): Promise<string> {
 const search = Object.assign(find, { schema: { type: 'object' } });
 
 for (const onRefusal of ['return', 'throw'] as const) {
-  test(`name, length and properties are kept, with onRefusal: '${onRefusal}'`, async () => {
+  test(`a guarded function keeps name, length and properties, with onRefusal: '${onRefusal}'`, async () => {
     const gear = createSwitchgear({ log: 'silent', env: {}, onRefusal });
     const guarded = gear.guard('search', search) as unknown as typeof search;
     assert.deepEqual([guarded.name, guarded.length, guarded.schema], ['find', 2, { type: 'object' }]);
@@ -19,7 +19,7 @@ for (const onRefusal of ['return', 'throw'] as const) {
   });
 }
 
-test('a function that refuses to be read is guarded all the same', () => {
+test('a function whose properties throw when read can be guarded', () => {
   const hidden = new Proxy(() => 1, {
     ownKeys() {
       throw new Error('no');

@@ -18,7 +18,7 @@ test('a rule that forbids a worker stops the delegation and ends the task', asyn
   assert.equal(result.status === 'halted' && result.halt.code, 'rule_abort');
 });
 
-test('a rule that wants a worker confirmed asks once, and the worker runs after a yes', async () => {
+test('a confirm rule for a worker asks once, and the worker runs after the approval', async () => {
   const asked: string[] = [];
   const approver = {
     name: 'boss',
@@ -43,7 +43,7 @@ test('a delegation without a confirmation does not run, and the refusal counts',
   assert.equal(ran, 0);
 });
 
-test('a rule on results reads what a worker brings back', async () => {
+test('a rule on results reads the result of a worker', async () => {
   const policy = {
     rules: [{ target: 'tool:chef', condition: 'output:result|contains:poison', action: 'abort' }],
   } as const;
@@ -52,7 +52,7 @@ test('a rule on results reads what a worker brings back', async () => {
   assert.equal(result.status === 'halted' && result.halt.code, 'rule_abort');
 });
 
-test('a delegation that is too deep is written down and counts as refused', async () => {
+test('a delegation beyond the maximum depth is recorded and counts as refused', async () => {
   const policy = { delegation: { max_depth: 1 } };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   const result = await gear.task({}, () => gear.delegate('a', () => gear.delegate('b', () => 'deep')));
@@ -60,7 +60,7 @@ test('a delegation that is too deep is written down and counts as refused', asyn
   assert.equal(gear.journal().filter(({ type }) => type === 'action-refused').length, 1);
 });
 
-test('a gear that only observes lets a delegation pass at any depth', async () => {
+test('a gear in observe mode allows a delegation at any depth', async () => {
   const policy = { delegation: { max_depth: 1 } };
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy, mode: 'observe' });
   const result = await gear.task({}, () => gear.delegate('a', () => gear.delegate('b', () => 'deep')));

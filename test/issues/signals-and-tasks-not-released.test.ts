@@ -20,7 +20,7 @@ function countingSignal() {
   return { signal, listeners: () => listeners };
 }
 
-test('a signal that outlives its tasks is let go by each of them', async () => {
+test('each task removes its listener from a signal that outlives the task', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   const { signal, listeners } = countingSignal();
   for (let task = 0; task < 5; task++) await gear.task({ signal }, () => task);
@@ -44,7 +44,7 @@ test('a signal of a call that ended is not aborted when its task halts later', a
   assert.deepEqual([ended[0]?.aborted, running[0]?.aborted], [false, true]);
 });
 
-test('a task that cannot be started leaves nothing behind', () => {
+test('a task that fails to start is not listed as a running task', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   assert.throws(() => gear.startTask({ signal: {} as AbortSignal }), /signal must have a method/);
   assert.deepEqual(gear.snapshot().tasks, []);

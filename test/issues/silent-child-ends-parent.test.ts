@@ -14,7 +14,7 @@ function family(limits = {}) {
   return { clock, root, child };
 }
 
-test('a silent child is ended itself, and its parent has its own time from then on', () => {
+test('an idle child is halted alone, and the idle time of its parent restarts', () => {
   const { clock, root, child } = family();
   clock.advance(302_000);
   assert.deepEqual([child.halt?.code, root.halt], ['idle_timeout', undefined]);
@@ -24,13 +24,13 @@ test('a silent child is ended itself, and its parent has its own time from then 
   assert.equal(root.halt?.code, 'idle_timeout');
 });
 
-test('a task is not idle while a child of more patience is not', () => {
+test('a task is not idle while a child with a longer idle limit is not idle', () => {
   const { clock, root, child } = family({ maxIdleSecs: 900 });
   clock.advance(800_000);
   assert.deepEqual([root.halt, child.halt], [undefined, undefined]);
 });
 
-test('the end of a child is a sign of life to its parent', () => {
+test('the end of a child resets the idle time of its parent', () => {
   const { clock, root, child } = family();
   clock.advance(290_000);
   child.end();

@@ -7,7 +7,7 @@ import { simulatedClock } from '../../src/testing/index.ts';
 
 for (const hasEnded of [false, true]) {
   const when = hasEnded ? 'after' : 'before';
-  test(`a call that was given up holds its worst case until its work ends: ${when}`, async () => {
+  test(`an abandoned call keeps its maximum cost reserved until its work ends: ${when}`, async () => {
     const clock = simulatedClock();
     const policy = { task: { max_spend_cents: 100 } };
     const gear = createSwitchgear({ clock, log: 'silent', env: {}, policy });
@@ -25,7 +25,7 @@ for (const hasEnded of [false, true]) {
   });
 }
 
-test('a task that is tried again does not hold what the calls of the first one hold', () => {
+test('a retried task does not carry over the reservations of calls from the first attempt', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   const call = gear.guard('model', async () => new Promise(() => {}), { maxCost: { usd: 40 }, timeoutSecs: 0 });
   const task = gear.startTask({ id: 't' });
@@ -37,7 +37,7 @@ test('a task that is tried again does not hold what the calls of the first one h
   assert.equal(again.snapshot().toolCalls, 2);
 });
 
-test('a price that is no number counts as unknown, and the limit holds', () => {
+test('a price that is not a number counts as unknown, and the spend limit applies', () => {
   const prices = {
     price: () => ({ costUsd: Number.NaN, basis: 'broken' }),
     highestPrice: () => ({ costUsd: 60, basis: 'dear' }),
@@ -47,7 +47,7 @@ test('a price that is no number counts as unknown, and the limit holds', () => {
   assert.equal(task.observe({ type: 'usage', inputTokens: 1, outputTokens: 1 })?.code, 'token_spend_limit');
 });
 
-test('a worst case beyond all measure is refused, not taken for nothing', () => {
+test('a maximum cost above the largest valid amount is refused and not treated as zero', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
   const call = gear.guard('model', () => 'ran', { maxCost: { usd: 1e11 } });
   assert.ok(isRefused(gear.startTask().run(call)));

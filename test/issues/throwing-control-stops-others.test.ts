@@ -16,7 +16,7 @@ const broken: Control<object> = {
   },
 };
 
-test('calls count, slots come back and the error is counted', async () => {
+test('if a control throws, the call still counts, its slot is freed and the error is counted', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   gear.addControl(broken);
   const tool = gear.guard('tool', () => 'ran', { breaker: { maxConcurrent: 1 } });

@@ -16,14 +16,14 @@ async function callFor40Secs(policy: PolicyDocument, options: GuardOptions): Pro
   return ended;
 }
 
-test('a model has the timeout that its name or the code sets', async () => {
+test('a model call has the timeout set for the model name or in code', async () => {
   assert.equal(await callFor40Secs({ tools: { opus: { timeout_secs: 10 } } }, { kind: 'model' }), 'TimeoutError');
   assert.equal(await callFor40Secs({ tools: { 'op*': { timeout_secs: 10 } } }, { kind: 'model' }), 'TimeoutError');
   assert.equal(await callFor40Secs({}, { kind: 'model', timeoutSecs: 10 }), 'TimeoutError');
   assert.equal(await callFor40Secs({}, { kind: 'delegation', timeoutSecs: 10 }), 'TimeoutError');
 });
 
-test('the general timeout does not apply to models, and a model may be free of its own', async () => {
+test('the general timeout does not apply to models, and a model timeout can be switched off', async () => {
   assert.equal(await callFor40Secs({}, { kind: 'model' }), 'late');
   assert.equal(await callFor40Secs({ circuit_breaker: { timeout_secs: 10 } }, { kind: 'model' }), 'late');
   const agents = { agent: { circuit_breaker: { timeout_secs: 10 } } };

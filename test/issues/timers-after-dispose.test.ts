@@ -17,7 +17,7 @@ function gearOf(options: object = {}) {
   return { clock, gear: createSwitchgear({ clock, log: 'silent', env: {}, ...options }) };
 }
 
-test('a disposed gear leaves no timer armed: calls, delegations, tasks, calls of a host', async () => {
+test('a disposed gear leaves no timer of calls, delegations, tasks or host calls armed', async () => {
   const { clock, gear } = gearOf();
   const hang = gear.guard('hang', () => new Promise<never>(() => {}), { async: true });
   const task = gear.startTask();
@@ -31,7 +31,7 @@ test('a disposed gear leaves no timer armed: calls, delegations, tasks, calls of
   assert.equal(clock.pending, 0);
 });
 
-test('a question that is open when its gear is disposed of ends as refused, and its approver hears', async () => {
+test('disposing of a gear refuses its open questions and notifies the approver', async () => {
   let signal: AbortSignal | undefined;
   const approver = {
     name: 'ann',
@@ -51,7 +51,7 @@ test('a question that is open when its gear is disposed of ends as refused, and 
   assert.equal(refusalOf(await answered)?.code, 'rule_unanswered');
 });
 
-test('a call that waits for its time when the gear is disposed of is refused, and does not run', async () => {
+test('disposing of a gear refuses a delayed call before the call runs', async () => {
   let sent = 0;
   const { clock, gear } = gearOf({ policy: slowing });
   const send = gear.guard('send', async () => ++sent);
@@ -65,7 +65,7 @@ test('a call that waits for its time when the gear is disposed of is refused, an
   assert.equal(sent, 1);
 });
 
-test('a halted task whose function does not come back is given up at once', async () => {
+test('disposing of a gear at once abandons a halted task whose function has not returned', async () => {
   const { clock, gear } = gearOf();
   const running = gear.task({ id: 't' }, () => new Promise<never>(() => {}));
   await turn();

@@ -61,7 +61,7 @@ test('the same declined call, proposed again and again unchanged, halts the task
   assert.equal(asked, 2);
 });
 
-test('a synchronous tool, which cannot ask, and a host that runs calls itself are counted, too', async () => {
+test('unapproved calls of a synchronous tool and of a host are counted', async () => {
   const { gear } = payingGear();
   const pay = gear.guard('pay', ({ amount }: { amount: number }) => amount);
   for (const propose of [

@@ -43,7 +43,7 @@ test('an unknown price halts the task also when the call ended after its timeout
   assert.equal(gear.journal().findLast(({ type }) => type === 'task-halted')?.task, task.id);
 });
 
-test('a known price, or another policy, halts nothing', async () => {
+test('a known price, or the default policy for unknown prices, does not halt the task', async () => {
   const known = haltingGear().gear;
   const priced = known.guard('model', async () => 'text', {
     kind: 'model',

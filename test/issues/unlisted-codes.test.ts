@@ -48,7 +48,7 @@ for (const where of ['judge', 'check'] as const) {
   });
 }
 
-test('a code that is the name of a property of every object is no declared code', () => {
+test('a code named like a property of Object.prototype is treated as undeclared', () => {
   const refusal = explain(
     { kind: 'deny', code: 'constructor' as Code, control: 'x', counters: {} },
     { name: 'act', agent: 'a', atMs: 0 },

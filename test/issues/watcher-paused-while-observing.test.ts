@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('a storm is reported once and passes where the gear only observes', () => {
+test('in observe mode a watch reports a storm once and passes on every event', () => {
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, mode: 'observe' });
   const listeners: (() => void)[] = [];
   let passed = 0;

@@ -26,7 +26,7 @@ async function letterOf(call: () => unknown): Promise<string> {
   }
 }
 
-test('a call that is retried after its breaker’s retry time may repeat itself', async () => {
+test('equal calls made after the retry time of the breaker are not a loop', async () => {
   const { gear, clock } = gearOf();
   let isUp = false;
   const read = gear.guard('read', async () => (isUp ? 'here you are' : fails()));
@@ -52,7 +52,7 @@ test('an endless failing call without a breaker runs five times, is refused twic
   assert.deepEqual([story, status], ['fffffddh', 'halted']);
 });
 
-test('a batch of like calls with one long answer is work, in whatever words', async () => {
+test('a batch of similar calls with different arguments and equal long results is not a loop', async () => {
   const { gear } = gearOf();
   const { status } = await gear.task({}, (task) => {
     for (let i = 0; i < 40; i++) {
@@ -66,7 +66,7 @@ test('a batch of like calls with one long answer is work, in whatever words', as
   assert.equal(status, 'done');
 });
 
-test('a call that a person was asked about is not like itself', async () => {
+test('a call that was asked about and then runs is not compared with itself for similarity', async () => {
   const rules = [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }];
   const approver = { name: 'boss', ask: async () => ({ approved: true, by: 'ann' }) };
   const { gear } = gearOf({ rules, journal: { level: 'all' } }, { approver });
@@ -81,7 +81,7 @@ test('a call that a person was asked about is not like itself', async () => {
   assert.ok(likeness[1]! > 0.5, `${likeness[1]}`);
 });
 
-test('a result that code compares or takes apart stays as it is; prose carries the note, once', async () => {
+test('a loop hint is added once to a prose result and never to a machine-readable result', async () => {
   const rows: [string, boolean][] = [
     ['running', false],
     ['', false],
@@ -152,7 +152,7 @@ test('a replay of a journal with hints, refusals and halts by loops gives the sa
   }
 });
 
-test('a name or an id that is no text is not made one: that may take as long as it likes, or throw', async () => {
+test('a name or an id that is not a string is never converted with toString', async () => {
   const { gear } = gearOf();
   const hostile = {
     toString() {

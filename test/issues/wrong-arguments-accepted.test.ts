@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('trip refuses a time that is no number, and opens at least until the time', () => {
+test('trip rejects a time that is not a number, and keeps the breaker open at least until the time', () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const breaker = gear.breaker('tool');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { startChild } from '../../src/supervisor/child.ts';
 
-test('what a command printed before anybody read is there after it has ended', { timeout: 60_000 }, async () => {
+test('output printed before the first read is available after the command ends', { timeout: 60_000 }, async () => {
   const { PATH } = process.env;
   const script = 'head -c 30000 /dev/zero | tr "\\0" x; echo; echo late >&2';
   const child = await startChild({

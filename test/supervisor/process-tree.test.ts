@@ -25,7 +25,7 @@ async function planted(script: string): Promise<{ tree: ProcessTree; mark: strin
 
 const seconds = { timeout: 60_000 };
 
-test('a tool in a session of its own is part of the tree, also when its parent is gone', seconds, async () => {
+test('a tool in a separate process session belongs to the tree, also after its parent has ended', seconds, async () => {
   const { tree, mark } = await planted(
     'setsid sh -c "sleep 1000 & sleep 1000" & (setsid sleep 1000 &) ; echo ready; wait',
   );
@@ -42,7 +42,7 @@ test('a tool in a session of its own is part of the tree, also when its parent i
   assert.deepEqual([left, marked(mark)], [[], []]);
 });
 
-test('a process that ignores the signal is killed after its time', seconds, async () => {
+test('a process that ignores the signal is killed after the grace period', seconds, async () => {
   const { tree, mark, child } = await planted("trap '' TERM INT; echo ready; while :; do sleep 1; done");
   const gone = once(child, 'exit');
   const { killed, surviving: left } = await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 200 });
@@ -66,7 +66,7 @@ test('an aborted wait kills the processes at once', seconds, async () => {
   assert.deepEqual(marked(mark), []);
 });
 
-test('a process that threw its environment away is known if it was seen before', seconds, async () => {
+test('a process without its environment still belongs to the tree if an earlier scan found it', seconds, async () => {
   const script = 'env -i setsid sleep 1000 & tool=$!; echo ready; read line < /dev/zero; kill $tool';
   const { tree, child } = await planted(script);
   let tool: number | undefined;
@@ -85,7 +85,7 @@ test('a process that threw its environment away is known if it was seen before',
   assert.equal(findProcess(tool!), undefined);
 });
 
-test('a tree that keeps starting others is ended all the same', seconds, async () => {
+test('a process tree that keeps starting processes is ended completely', seconds, async () => {
   const forks =
     'n=0; while [ $n -lt 200 ]; do (setsid sleep 1000 &); n=$((n+1)); [ $n -eq 3 ] && echo ready; done; wait';
   const { tree, mark } = await planted(`trap '' TERM; ${forks}`);
@@ -103,13 +103,13 @@ test('a process tree can be suspended, resumed, and ended while suspended', seco
   assert.deepEqual(await gone, [null, 'SIGTERM']);
 });
 
-test('a number that was given to another process is not mistaken for the old one', () => {
+test('a root pid without a running process gives an empty process tree', () => {
   const tree = processTree(makeMarkName('nobody'), false);
   tree.setRoot(2 ** 30); // Nobody has it.
   assert.deepEqual([tree.root, tree.scan(), tree.hasRoot()], [undefined, [], false]);
 });
 
-test('this process is found in the table, with its parent', () => {
+test('the process list contains the current process with its parent', () => {
   const own = listProcesses().find(({ pid }) => pid === process.pid);
   assert.equal(own?.parent, process.ppid);
   assert.deepEqual(own, findProcess(process.pid));

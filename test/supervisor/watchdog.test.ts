@@ -17,7 +17,7 @@ async function watched(name: string, script: string) {
   return { mark, supervisor };
 }
 
-test('when its supervisor is killed, the agent ends with everything it started', { timeout: 60_000 }, async () => {
+test('when the supervisor is killed, the agent and its child processes end', { timeout: 60_000 }, async () => {
   const stubborn = "trap '' TERM INT HUP; (setsid sleep 1000 &); sleep 1000 & echo ready; wait";
   const { mark, supervisor } = await watched('killed', stubborn);
   assert.ok(marked(mark).length >= 2);
@@ -26,7 +26,7 @@ test('when its supervisor is killed, the agent ends with everything it started',
   await until(() => marked(mark).length === 0);
 });
 
-test('a watchdog that is sent away leaves everything as it is', { timeout: 60_000 }, async () => {
+test('a dismissed watchdog does not end the agent', { timeout: 60_000 }, async () => {
   const { mark, supervisor } = await watched('dismissed', 'echo ready; exec sleep 1000');
   let agent: number | undefined;
   await until(() => {

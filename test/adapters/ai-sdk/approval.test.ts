@@ -42,14 +42,14 @@ const own: Readonly<Record<string, unknown>> = {
 };
 
 for (const [what, toolApproval] of Object.entries(own)) {
-  test(`a toolApproval of your own that ${what} does not let through what a rule wants confirmed`, async () => {
+  test(`a user-defined toolApproval that ${what} does not bypass a confirm rule`, async () => {
     assert.deepEqual(await pay(750, toolApproval), [1, 750]);
     assert.deepEqual(await pay(750, toolApproval, false), [1, 0]);
     assert.deepEqual(await pay(20, toolApproval), [0, 20]);
   });
 }
 
-test('a toolApproval of your own that denies or asks stays what it is', async () => {
+test('a user-defined toolApproval that denies or asks keeps its effect', async () => {
   assert.deepEqual(await pay(750, () => 'denied'), [0, 0]);
   assert.deepEqual(await pay(20, { pay: 'denied' }), [0, 0]);
   assert.deepEqual(await pay(20, () => 'user-approval'), [1, 20]);

@@ -31,7 +31,7 @@ function reader() {
 const tools = { read: tool({ inputSchema, execute: async ({ page }) => `page ${page}` }) };
 const stopWhen = isStepCount(60);
 
-test('runs beside each other on one protect have a task each, and the halt of one is its own', async () => {
+test('concurrent runs of one protected call have separate tasks, and a halt affects one run only', async () => {
   const gear = createSwitchgear({ ...quiet, policy: { task: { max_tool_calls: 4 } } });
   const guarded = protect({ model: reader(), tools }, { gear });
   const generated = await Promise.all(
@@ -50,7 +50,7 @@ test('runs beside each other on one protect have a task each, and the halt of on
   assert.equal(gear.snapshot().tasks.length, 0);
 });
 
-test('a model call that the SDK tries again is of the same run', async () => {
+test('a model call that the SDK retries belongs to the same run', async () => {
   const gear = createSwitchgear(quiet);
   const model = reader();
   const answer = model.doGenerate;
@@ -66,7 +66,7 @@ test('a model call that the SDK tries again is of the same run', async () => {
   assert.deepEqual(tasks, [1]);
 });
 
-test('a run that is steered with new words of the user stays the same run', async () => {
+test('a run that gets a new user message stays the same run', async () => {
   const gear = createSwitchgear({ ...quiet, policy: { task: { max_tool_calls: 4 } } });
   const guarded = protect({ model: reader(), tools }, { gear });
   const { providerMetadata } = await generateText({
@@ -78,7 +78,7 @@ test('a run that is steered with new words of the user stays the same run', asyn
   assert.equal(providerMetadata?.switchgear?.code, 'tool_call_limit');
 });
 
-test('a loop of single steps, written by hand, is one run', async () => {
+test('a hand-written loop of single-step calls is one run', async () => {
   const gear = createSwitchgear({ ...quiet, policy: { task: { max_tool_calls: 4 } } });
   const guarded = protect({ model: reader(), tools }, { gear });
   const messages: Parameters<typeof generateText>[0]['messages'] = [{ role: 'user', content: 'Read 30.' }];

@@ -55,7 +55,7 @@ for (const [title, execute] of [
   ['a tool that is a generator', counting],
   ['a tool that returns a stream', () => counting()],
 ] as const) {
-  test(`${title} streams the same preliminary results and the same last one as without us`, async () => {
+  test(`${title} streams the same preliminary and final results as without Switchgear`, async () => {
     const play = async (guard: <T extends { model: unknown; tools: unknown }>(call: T) => T) => {
       const call = guard({
         model: scripted(calls('count'), says('Done.')),
@@ -75,7 +75,7 @@ for (const [title, execute] of [
   });
 }
 
-test('a stream that breaks off is one failure of its tool', async () => {
+test('a stream that ends with an error is one failure of its tool', async () => {
   const gear = createSwitchgear(quiet);
   const execute = async function* () {
     yield 'one';
@@ -90,7 +90,7 @@ test('a stream that breaks off is one failure of its tool', async () => {
   assert.equal(gear.breaker('count').stats.totalFailures, 1);
 });
 
-test('results that say they are errors, as those of MCP tools do, open the circuit', async () => {
+test('results marked as errors, such as those of MCP tools, open the breaker', async () => {
   const gear = createSwitchgear(quiet);
   const down = dynamicTool({
     inputSchema,
@@ -102,7 +102,7 @@ test('results that say they are errors, as those of MCP tools do, open the circu
   assert.equal(gear.breaker('down').stats.totalFailures, 5);
 });
 
-test('calls that the SDK itself refuses are heard of, and a loop of them is ended', async () => {
+test('calls rejected by the SDK itself are counted, and a loop of rejected calls is halted', async () => {
   const gear = createSwitchgear(quiet);
   const call = protect(
     { model: scripted(calls('nothing')), tools: { read: tool({ inputSchema, execute: () => 'page' }) } },
@@ -113,7 +113,7 @@ test('calls that the SDK itself refuses are heard of, and a loop of them is ende
   assert.equal(call.halt?.control, 'loop');
 });
 
-test('a call that must be confirmed does not run behind the SDK’s back', async () => {
+test('a direct call of execute is refused if a rule requires confirmation', async () => {
   const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] };
   const gear = createSwitchgear({ ...quiet, policy });
   let paid = 0;
@@ -123,11 +123,11 @@ test('a call that must be confirmed does not run behind the SDK’s back', async
   assert.equal(paid, 0);
 });
 
-test('a model by its name alone is an error that says what to write', () => {
+test('a model given as a string is an error that says how to pass a model object', () => {
   assert.throws(() => protect({ model: 'openai/gpt-5' }), /needs a model object, got "openai\/gpt-5".*gateway/);
 });
 
-test('an error of the provider passes as it is; when they come one after the other, the model rests', async () => {
+test('a provider error is rethrown unchanged, and consecutive errors open the breaker of the model', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ ...quiet, clock });
   const broken = new RangeError('overloaded');
@@ -146,7 +146,7 @@ test('an error of the provider passes as it is; when they come one after the oth
   await assert.rejects(ask(), (error) => error === broken);
 });
 
-test('the closing answer of a halted run is not free', async () => {
+test('the tokens of the final answer of a halted run are counted', async () => {
   const gear = createSwitchgear({ ...quiet, policy: { task: { max_tool_calls: 1 } } });
   const task = gear.startTask();
   const model = scripted(calls('read', 'a'), calls('read', 'b'), says('So far, so good.'));
@@ -157,7 +157,7 @@ test('the closing answer of a halted run is not free', async () => {
   assert.equal(task.snapshot().tokens, 60);
 });
 
-test('a run that stops at the SDK’s own limit of steps leaves no task behind, and no alarm', async () => {
+test('the task of a run stopped by the step limit of the SDK is removed later without a halt card', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ ...quiet, clock });
   const call = protect(

@@ -45,7 +45,7 @@ adapterSuite({ name: 'the Claude Agent SDK', run: play, lacks: ['nests'] });
 
 const scene = { turns: [{ calls: [{ tool: 'read' }] }, { text: 'Done.' }], tools: { read: () => 'page' }, stepsMax: 5 };
 
-test('hooks of your own are asked beside ours', async () => {
+test('user-defined hooks run in addition to the hooks of Switchgear', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const observed: unknown[] = [];
   const hooks: Options['hooks'] = {
@@ -65,7 +65,7 @@ test('hooks of your own are asked beside ours', async () => {
   assert.deepEqual(observed, ['read']);
 });
 
-test('what a message cost is counted once, however many lines it has', async () => {
+test('the usage of a message with several lines is counted once', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const task = gear.startTask();
   await task.run(() =>
@@ -75,7 +75,7 @@ test('what a message cost is counted once, however many lines it has', async () 
   assert.equal(task.snapshot().toolCalls, 1);
 });
 
-test('our hooks block when they break', async () => {
+test('the hooks of Switchgear block the call if a hook fails', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   let given: Options['hooks'];
   const spy = protect(
@@ -110,7 +110,7 @@ function hooksOf(gear: Switchgear) {
   };
 }
 
-test('calls of a subagent belong to a task of its own, and it is booked once when it stops', async () => {
+test('a subagent has its own task for its calls, and its delegation is counted once when it stops', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const call = hooksOf(gear);
   const about = { tool_name: 'Agent', tool_input: { subagent_type: 'researcher', prompt: 'Find it.' } };
@@ -130,7 +130,7 @@ test('calls of a subagent belong to a task of its own, and it is booked once whe
   assert.deepEqual(Object.values(gear.snapshot().delegations).flatMap(Object.values), []);
 });
 
-test('a subagent in the background is out until it stops', async () => {
+test('the delegation to a background subagent stays open until the subagent stops', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const call = hooksOf(gear);
   const about = { tool_name: 'Agent', tool_input: { subagent_type: 'researcher', prompt: 'Find it.' } };

@@ -37,7 +37,7 @@ const broken = tool(
 );
 const calls = { turns: [{ calls: [{ tool: 'broken' }] }, { text: 'Done.' }], stepsMax: 2 };
 
-test('with other middleware around tools an error ends the run as it does without us', async () => {
+test('with other tool middleware a tool error ends the run as without Switchgear', async () => {
   const middleware = [createMiddleware({ name: 'other', wrapToolCall: (request, handler) => handler(request) })];
   const gear = createSwitchgear({ log: 'silent', env: {} });
   for (const guard of [
@@ -50,7 +50,7 @@ test('with other middleware around tools an error ends the run as it does withou
   assert.equal(gear.breaker('broken').stats.totalFailures, 1);
 });
 
-test('a guarded agent takes as many steps of its graph as a bare one', async () => {
+test('a guarded agent takes as many graph steps as an unguarded one', async () => {
   const loop = { turns: [{ calls: [{ tool: 'count' }] }], stepsMax: 30 };
   const steps = async (guard: <S extends { model: unknown }>(settings: S) => S) => {
     let count = 0;
@@ -66,7 +66,7 @@ test('a guarded agent takes as many steps of its graph as a bare one', async () 
   );
 });
 
-test('attempts that a middleware makes by itself count each, and the circuit that they open ends them', async () => {
+test('each retry by a middleware counts, and the breaker opened by the retries ends them', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   // Its own types do not fit exact optional properties.
   const again = toolRetryMiddleware({ maxRetries: 9, initialDelayMs: 0, jitter: false }) as unknown as AgentMiddleware;
@@ -77,7 +77,7 @@ test('attempts that a middleware makes by itself count each, and the circuit tha
   assert.equal(messages.at(-1)?.text, 'Done.');
 });
 
-test('words that a middleware puts into the mouth of a person, such as a summary, begin no new task', async () => {
+test('a human message inserted by a middleware, such as a summary, starts no new task', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {}, policy: { task: { max_tool_calls: 4 } } });
   const turns = Array.from({ length: 30 }, (_, page) => ({ calls: [{ tool: 'read', input: { page } }] }));
   const reading = tool(async ({ page }) => `page ${page}`, { name: 'read', schema });
@@ -93,7 +93,7 @@ test('words that a middleware puts into the mouth of a person, such as a summary
   assert.deepEqual(Object(messages.at(-1)?.response_metadata.switchgear).code, 'tool_call_limit');
 });
 
-test('a call with arguments that do not fit is the model’s mistake and no failure of the tool', async () => {
+test('a call with invalid arguments is not a failure of the tool', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const strict = tool(() => 'fits', { name: 'strict', schema: z.object({ size: z.number() }) });
   const model = createScriptedModel({
@@ -105,7 +105,7 @@ test('a call with arguments that do not fit is the model’s mistake and no fail
   assert.equal(gear.breaker('strict').stats.totalFailures, 0);
 });
 
-test('where a graph keeps nothing, nobody can be asked and the call is refused', async () => {
+test('in a graph without a checkpointer, a call that needs approval is refused', async () => {
   const policy = { rules: [{ target: 'tool:broken', condition: 'ability:broken', action: 'confirm' }] };
   const gear = createSwitchgear({ log: 'silent', env: {}, policy });
   const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));

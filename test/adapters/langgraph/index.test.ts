@@ -97,7 +97,7 @@ async function supervised(
 
 const cannot = ['I cannot draw charts.'];
 
-test('a worker that says twice that it cannot is not sent again, and a person is told', async () => {
+test('a worker that reports two failures is not called again, and a person is informed', async () => {
   const lines: string[] = [];
   const { begin, sent } = await supervised(cannot, { log: (line) => lines.push(line) });
   const state = await begin();
@@ -107,20 +107,20 @@ test('a worker that says twice that it cannot is not sent again, and a person is
   assert.match(lines.join('\n'), /attempt #1, limit: 2[\s\S]*attempt #2[\s\S]*Stopping delegation/);
 });
 
-test('a success after one failure ends the work, and the count stays', async () => {
+test('a success after one failure ends the work, and the failure count stays at one', async () => {
   const { begin } = await supervised(['I cannot do that.', 'Here you are.']);
   const state = await begin();
   assert.deepEqual(state.delegation_failures, { chef_team: 1 });
   assert.equal(state.messages.at(-1)?.text, 'Here you are.');
 });
 
-test('limits of single workers hold in the graph', async () => {
+test('the failure limit of a single worker applies in the graph', async () => {
   const { begin, sent } = await supervised(cannot, { policy: { delegation: { worker_limits: { chef_team: 4 } } } });
   await begin();
   assert.equal(sent.length, 4);
 });
 
-test('where a worker is out, the one named as its alternative is sent', async () => {
+test('a worker at its failure limit is replaced by its configured alternative', async () => {
   const policy = { delegation: { alternatives: { chef_team: 'chart_team' } } };
   const { begin, sent } = await supervised(cannot, { policy });
   const state = await begin();
@@ -128,7 +128,7 @@ test('where a worker is out, the one named as its alternative is sent', async ()
   assert.equal(state.messages.at(-1)?.text, 'Here is the chart.');
 });
 
-test('failures older than the reset are forgotten', async () => {
+test('failures older than reset_after_secs are not counted', async () => {
   const { guard, clock } = await supervised(cannot, { policy: { delegation: { reset_after_secs: 60 } } });
   const first = guard.recordDelegationFailure({}, 'chef_team', 'Connection timeout');
   const once = { ...first, delegation_failures: guard.failures.reducer({}, first.delegation_failures ?? {}) };
@@ -139,7 +139,7 @@ test('failures older than the reset are forgotten', async () => {
   });
 });
 
-test('a worker that failed waits 2 seconds, then 4, before it is sent again', async () => {
+test('a failed worker is called again after 2 seconds, then after 4 seconds', async () => {
   const policy = { delegation: { backoff: true, max_failures: 3 } };
   const { guard, clock } = await supervised(cannot, { policy });
   for (const [failures, secs] of [
@@ -159,7 +159,7 @@ test('a worker that failed waits 2 seconds, then 4, before it is sent again', as
   }
 });
 
-test('a person asked by an interrupt may send the worker again, and nothing is counted twice on the way', async () => {
+test('a person asked by an interrupt can retry the worker, and no failure is counted twice', async () => {
   const { begin, graph, config, sent } = await supervised(cannot, { ask: (question) => interrupt(question) });
   const paused = await begin();
   assert.match(String(Reflect.get(paused, '__interrupt__')?.[0]?.value), /chef_team has failed 2\+ times/);
@@ -171,7 +171,7 @@ test('a person asked by an interrupt may send the worker again, and nothing is c
   assert.deepEqual(state.delegation_failures, { chef_team: 3 });
 });
 
-test('branches that fail beside each other both count', async () => {
+test('failures of parallel branches are both counted', async () => {
   const guard = supervisor({ workers: ['chef_team'] });
   const State = Annotation.Root({
     delegation_failures: Annotation(guard.failures),

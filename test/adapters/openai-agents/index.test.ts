@@ -86,7 +86,7 @@ test('two agents that hand work back and forth are ended', async () => {
   assert.ok(result.rawResponses.length < 60, `${result.rawResponses.length} turns`);
 });
 
-test('a tool whose errors the SDK hides opens its circuit all the same', async () => {
+test('a tool whose errors the SDK hides still opens its breaker', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const hidden = tool({
     name: 'hidden',
@@ -103,7 +103,7 @@ test('a tool whose errors the SDK hides opens its circuit all the same', async (
   assert.equal(gear.breaker('hidden').stats.totalFailures, 5);
 });
 
-test('runs beside each other whose calls have the same ids are guarded each', async () => {
+test('concurrent runs with equal call ids are guarded separately', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const both = Promise.withResolvers<string>();
   let out = 0;
@@ -121,6 +121,6 @@ test('runs beside each other whose calls have the same ids are guarded each', as
   assert.equal(gear.breaker('read').stats.totalSuccesses, 2);
 });
 
-test('what is no runner and no tool is an error', () => {
+test('a value that is neither a runner nor a tool is an error', () => {
   assert.throws(() => protect({ name: 'Nobody' }), /needs a Runner, or the options of a tool/);
 });

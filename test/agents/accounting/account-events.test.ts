@@ -55,7 +55,7 @@ test('the fifty-first different useful call halts, as 51 of 50', () => {
   assert.equal(task.halt, accounting.halt);
 });
 
-test('two failing calls in turns are halted within twelve', () => {
+test('two alternating failing calls halt the run within twelve calls', () => {
   const { account, task, accounting } = run();
   for (let n = 0; n < 20; n++) {
     const input = { command: n % 2 === 0 ? 'cat a' : 'cat b' };
@@ -65,7 +65,7 @@ test('two failing calls in turns are halted within twelve', () => {
   assert.ok(task.snapshot().toolCalls <= 12, `${task.snapshot().toolCalls} calls`);
 });
 
-test('calls that succeed alternately without news are halted within twelve, too', () => {
+test('two alternating successful calls with unchanged results halt the run at the twelfth call', () => {
   const { account, task, accounting } = run();
   for (let n = 0; n < 20; n++) {
     account(use(`c${n}`, 'Read', { path: n % 2 }), back(`c${n}`, true, `the same page ${'ab'[n % 2]}`));
@@ -74,7 +74,7 @@ test('calls that succeed alternately without news are halted within twelve, too'
   assert.equal(task.snapshot().toolCalls, 12);
 });
 
-test('five different failures of a shell break nothing, and a breaker never ends a task', () => {
+test('different failures of a shell do not open its breaker, and an open breaker never halts a task', () => {
   const { account, accounting, gear } = run();
   for (let n = 1; n <= 12; n++) {
     account(use(`c${n}`, 'Bash', { command: word(n * 37) }), back(`c${n}`, false, `${word(n * 7919)} went wrong`));
@@ -87,7 +87,7 @@ test('five different failures of a shell break nothing, and a breaker never ends
   assert.equal(accounting.halt, undefined);
 });
 
-test('a rule that forbids a call ends the run that made it; one that wants a person asked does, too', () => {
+test('an abort rule or a confirm rule that matches an observed call ends the run', () => {
   const rows = [
     ['abort', 'rule_abort'],
     ['confirm', 'rule_unanswered'],
@@ -132,14 +132,14 @@ test('a total adds only usage that no call has reported, and a call reported aft
   assert.equal(task.snapshot().tokens, 750);
 });
 
-test('what a thread used before it was gone on with is not paid again', () => {
+test('usage of a thread before it was resumed is not counted again', () => {
   const { account, task } = run();
   const tokens = { inputTokens: 9_000, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 };
   account({ type: 'total', of: 'thread', calls: 1, resumed: true, ...tokens });
   assert.equal(task.snapshot().tokens, 0);
 });
 
-test('silence is idleness, unless a tool is out, and a tool is believed for ten minutes', () => {
+test('a silent agent is idle, except for up to ten minutes while a tool is running', () => {
   const silent = run();
   silent.account({ type: 'assistant', text: 'let me think' });
   silent.clock.advance(301_000);
@@ -160,7 +160,7 @@ test('silence is idleness, unless a tool is out, and a tool is believed for ten 
   assert.equal(codeOf(done), 'idle_timeout');
 });
 
-test('opencode: a step may be a tool at work; between steps and before the first the model is waited for', () => {
+test('opencode: silence within a step counts as a running tool, and outside of steps as idle time', () => {
   const line = (type: string, part = {}) => JSON.stringify({ type, sessionID: 's', part });
   const within = superviseRun(opencodeReader());
   within.print(line('step_start'));
@@ -175,7 +175,7 @@ test('opencode: a step may be a tool at work; between steps and before the first
   assert.equal(codeOf(before), 'idle_timeout');
 });
 
-test('a result that was lost does not keep a call out: the next message of the agent shows that it is over', () => {
+test('the next message of the agent ends a call whose result was lost', () => {
   const { account, accounting, clock } = run();
   account({ ...use('a'), message: 'm1' } as AgentEvent, { type: 'assistant', text: 'and now', message: 'm2' });
   clock.advance(301_000);
@@ -193,7 +193,7 @@ test('signs of life are reported at a limited rate, and any event is one', () =>
   assert.equal(accounting.halt, undefined);
 });
 
-test('pieces of a text are one text, and three texts alike are a loop', () => {
+test('the pieces of a text count as one text, and three similar texts are a loop', () => {
   const { account, accounting, entries } = run();
   const words = 'I will now look at the file again and then think about it';
   for (let n = 0; n < 3; n++) {
@@ -204,7 +204,7 @@ test('pieces of a text are one text, and three texts alike are a loop', () => {
   assert.equal(accounting.halt?.code, 'output_loop');
 });
 
-test('new words of a person begin afresh, words of the harness do not', () => {
+test('a prompt of a person restarts the counters, a text of the harness does not', () => {
   const words: AgentEvent = { type: 'assistant', text: 'I am waiting for the three agents to report back to me now' };
   for (const [by, halts] of [
     ['person', false],
@@ -284,7 +284,7 @@ test('an error of onHalt is counted and not passed on', () => {
   assert.equal(gear.snapshot().internalErrors, 1);
 });
 
-test('events that make no sense disturb nothing', () => {
+test('malformed events cause no error and no halt', () => {
   const { account, accounting, gear } = run();
   account(back('nobody'), { type: 'subagent_ended', id: 'nobody', ok: false }, { type: 'heartbeat', agent: 'nobody' });
   account({ type: 'step', on: false }, { type: 'assistant', text: '', agent: 'nobody' }, { type: 'nonsense' } as never);
@@ -292,7 +292,7 @@ test('events that make no sense disturb nothing', () => {
   assert.equal(gear.snapshot().internalErrors, 0);
 });
 
-test('names that are no names are counted like any other', () => {
+test('calls and subagents with malformed names are counted like others', () => {
   const { account, accounting, task, gear } = run();
   for (const name of ['\ud800', 'x'.repeat(5_000), '', '__proto__', 'a/b\n']) {
     account(use(`call of ${name}`, name), back(`call of ${name}`));
@@ -307,7 +307,7 @@ test('names that are no names are counted like any other', () => {
   assert.equal(gear.snapshot().internalErrors, 0);
 });
 
-test('nothing is left behind: after the end no timer waits but that of the gear', () => {
+test('no timer is pending after the accounting, the task and the gear have ended', () => {
   const { account, accounting, task, gear, clock } = run();
   account(use('slow'), { type: 'step', on: true }, { type: 'subagent_started', id: 'x', hidden: true });
   accounting.end();
@@ -328,7 +328,7 @@ test('the model on the command line prices a stream without a model', () => {
   assert.ok(task.snapshot().spendUsd > 1);
 });
 
-test('claude-code: an interim answer is no end, and the last one is', () => {
+test('claude-code: a result is final only when no subagent is running', () => {
   const { print, accounting } = superviseRun(claudeCodeReader());
   const result = { type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed' };
   print(

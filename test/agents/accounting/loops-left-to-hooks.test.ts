@@ -28,7 +28,7 @@ function superviseWithHooks(theirs: readonly string[]) {
 
 const fails = ['Bash', { command: 'cat missing' }, false, 'no such file'] as const;
 
-test('a loop of a tool of theirs is left to them, and one of another tool is halted as ever', () => {
+test('a loop of a tool covered by hooks is left to the hooks, and a loop of another tool is halted', () => {
   const theirs = superviseWithHooks(['Bash']);
   for (let n = 0; n < 8; n++) assert.ok(theirs.call(...fails), `call ${n + 1}`);
   const ours = superviseWithHooks(['Read']);
@@ -36,13 +36,13 @@ test('a loop of a tool of theirs is left to them, and one of another tool is hal
   assert.equal(ours.calls(), 6);
 });
 
-test('it is halted all the same where they let it go on', () => {
+test('a loop that the hooks do not stop is halted by the run', () => {
   const { call, calls, accounting } = superviseWithHooks(['Bash']);
   while (call(...fails)) assert.ok(calls() < 50);
   assert.deepEqual([calls(), accounting.halt?.code], [6 + loopsLeftCallsMax, 'tool_loop']);
 });
 
-test('it is halted also where other calls that bring something come in between', () => {
+test('a loop that the hooks do not stop is halted also with useful calls in between', () => {
   const pages = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
   const [alone, left] = [superviseWithHooks([]), superviseWithHooks(['Bash', 'Read'])];
   for (const { call } of [alone, left]) {
@@ -52,7 +52,7 @@ test('it is halted also where other calls that bring something come in between',
   assert.equal(left.calls(), alone.calls() + loopsLeftCallsMax);
 });
 
-test('an agent that moved on may run into the next loop: that is left to them, too', () => {
+test('each new loop after useful calls is left to the hooks again', () => {
   const { call } = superviseWithHooks(['Bash', 'Read']);
   for (let loop = 0; loop < 4; loop++) {
     for (let n = 0; n < 7; n++) assert.ok(call('Bash', { command: `cat ${loop}` }, false, `no file ${'abcd'[loop]}`));
@@ -62,7 +62,7 @@ test('an agent that moved on may run into the next loop: that is left to them, t
   }
 });
 
-test('what shows by its words alone, which they do not hear, is halted here', () => {
+test('a loop recognised only by the texts of the agent, which hooks do not get, is halted by the run', () => {
   const { call, calls, accounting } = superviseWithHooks(['Search']);
   const answers = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
   for (const answer of answers) {

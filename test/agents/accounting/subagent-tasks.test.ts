@@ -67,7 +67,7 @@ function fanOut(calls: readonly number[], failed: readonly string[] = []): reado
 const started = ({ entries }: SupervisedRun) =>
   entries.flatMap((entry) => (entry.type === 'task-started' && entry.task !== 'run' ? [entry] : []));
 
-test('a healthy fan-out is left alone, and each subagent has its own calls', () => {
+test('parallel subagents without failures cause no halt, and each subagent has its own call count', () => {
   const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([20, 20, 20]));
   const { accounting, task } = run;
@@ -88,7 +88,7 @@ test('a healthy fan-out is left alone, and each subagent has its own calls', () 
   assert.deepEqual([accounting.result?.final, accounting.result?.text], [true, 'a2 reported']);
 });
 
-test('what subagents spend is theirs and the run’s, each model call once', () => {
+test('the usage of subagents counts for the subagent and the run, each model call once', () => {
   const run = superviseRun(claudeCodeReader());
   run.print(...fanOut([5, 5, 5]));
   assert.deepEqual(
@@ -110,7 +110,7 @@ test('a looping subagent ends the run, and the halt names its task', () => {
   assert.equal(run.task.halt, undefined, 'the task above has done nothing');
 });
 
-test('a worker that failed twice is sent no more: the run is halted', () => {
+test('a worker that failed twice halts the run', () => {
   const run = superviseRun(plainTextReader());
   const fail = (id: string) =>
     run.account(
@@ -125,7 +125,7 @@ test('a worker that failed twice is sent no more: the run is halted', () => {
   assert.equal(run.gear.snapshot().delegations.s?.Explore, 2);
 });
 
-test('a catch-all is another worker for every errand, and the same one for the same words', () => {
+test('a general-purpose subagent is a separate worker for each prompt', () => {
   const send = (prompts: readonly string[]) => {
     const run = superviseRun(plainTextReader());
     for (const [n, prompt] of prompts.entries()) {
@@ -176,7 +176,7 @@ test('a foreground subagent ends with its call, and a refused call starts no sub
   assert.deepEqual(started(refused), []);
 });
 
-test('while a subagent works the run above it is not idle, and once it is done it is', () => {
+test('a run is not idle while a subagent works, and can be idle after the subagent has ended', () => {
   const run = superviseRun(plainTextReader(), { task: { max_duration_secs: 100_000 } });
   run.account({ type: 'subagent_started', id: 'x', name: 'Explore' });
   for (let n = 0; n < 5; n++) {
@@ -189,7 +189,7 @@ test('while a subagent works the run above it is not idle, and once it is done i
   assert.equal(run.accounting.halt?.code, 'idle_timeout');
 });
 
-test('a subagent whose doings are hidden is out like a call, and a file that shows them is its own', () => {
+test('a subagent with hidden events counts as a running call, and its file counts for the subagent', () => {
   const run = superviseRun(plainTextReader(), { task: { max_duration_secs: 100_000 } });
   run.account({ type: 'subagent_started', id: 'call-1', name: 'investigator', hidden: true });
   run.clock.advance(590_000);
@@ -240,7 +240,7 @@ test('a subagent that gets another message continues as a task of its own', () =
   );
 });
 
-test('more subagents than are kept at once are booked on the run', () => {
+test('calls of subagents beyond the maximum number kept count for the run', () => {
   const run = superviseRun(plainTextReader(), { task: { max_tool_calls: 10_000 } } satisfies PolicyInput);
   for (let n = 0; n < 1_100; n++) run.account({ type: 'subagent_started', id: `x${n}` });
   run.account({ type: 'tool_use', id: 't', name: 'Bash', input: {}, agent: 'x1050' });

@@ -12,7 +12,7 @@ function taken(max?: number) {
   return { got, left, lines };
 }
 
-test('half lines wait for their end, and the last one needs none', () => {
+test('an incomplete line waits for its end, and the last line needs no line break', () => {
   const { got, lines } = taken();
   for (const part of ['{"a"', ':1}\n{"b":', '2}\r\n', '\nlast']) lines.write(Buffer.from(part));
   assert.deepEqual(got, ['{"a":1}', '{"b":2}', '']);
@@ -22,7 +22,7 @@ test('half lines wait for their end, and the last one needs none', () => {
   assert.equal(got.length, 4);
 });
 
-test('a character that is cut in two by a chunk is whole, and bytes that are no text disturb nothing else', () => {
+test('a character split between chunks is joined, and invalid UTF-8 affects only its own line', () => {
   const { got, lines } = taken();
   const euro = Buffer.from('3 €\n');
   lines.write(euro.subarray(0, 3));
@@ -32,7 +32,7 @@ test('a character that is cut in two by a chunk is whole, and bytes that are no 
   assert.deepEqual(got, ['3 €', 'a\ufffd\ufffdb', 'c']);
 });
 
-test('a line that is too long is left out and counted, in whatever pieces it comes', () => {
+test('a line over the length limit is skipped and counted, however it is split into chunks', () => {
   for (const size of [3, 64, 1_000]) {
     const { got, left, lines } = taken(100);
     const text = `ok\n${'x'.repeat(500)}\nfine\n${'y'.repeat(101)}\n${'z'.repeat(100)}\n`;

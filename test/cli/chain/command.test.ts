@@ -115,7 +115,7 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
 const patient = { timeout: 120_000 };
 const given = ['--param', 'ticker=ACME', '--param', 'max_spend=900', '--param', 'buy_threshold=100'];
 
-test('the sample of the document is linted with two warnings, which are no error', patient, async (context) => {
+test('linting the documented sample chain gives two warnings and succeeds', patient, async (context) => {
   const { look } = home(context);
   const { code, out } = await look('chain', 'lint', 'seed.yaml');
   assert.equal(code, 0);
@@ -126,7 +126,7 @@ test('the sample of the document is linted with two warnings, which are no error
   assert.equal(lines[2], 'seed.yaml can be run, with 2 warnings.');
 });
 
-test('the sample as it is aborts before step 1 and names the missing amount', patient, async (context) => {
+test('the unchanged sample chain aborts before step 1 and names the missing amount', patient, async (context) => {
   const { look, run, trades, runs } = home(context);
   const { code, out } = await run('chain', 'run', 'seed.yaml', ...given, '--id', 'first');
   assert.equal(code, 3);
@@ -145,7 +145,7 @@ test('the sample as it is aborts before step 1 and names the missing amount', pa
 });
 
 test(
-  'with on_missing and lookup the sample fetches, asks, and trades after a yes in the inbox',
+  'with on_missing and lookup the sample chain fetches, asks, and trades after an approval in the inbox',
   patient,
   async (context) => {
     const { look, start, trades, card } = home(context, { 'pending.yaml': looking + seed });
@@ -167,7 +167,7 @@ test(
   },
 );
 
-test('the chain of the front page runs as it is printed there, below npx, too', async (context) => {
+test('the chain command printed in the README runs unchanged', async (context) => {
   const page = readFileSync(file('../../../README.md'), 'utf8');
   const [, path, params] = /^switchgear chain run (\S+) (.+)$/m.exec(page)!;
   const { run } = home(context);
@@ -217,7 +217,7 @@ test('missing and unknown parameters are errors before any step runs', patient, 
 });
 
 test(
-  'a no stops the run, a run that does not wait is left waiting, and its answer counts later',
+  'a denial stops a chain run, and a run that exited without waiting accepts a later answer',
   patient,
   async (context) => {
     const { look, run, card, trades } = home(context, { 'pending.yaml': looking + seed });
@@ -243,7 +243,7 @@ test(
   },
 );
 
-test('a person at the terminal is asked there, and the end of the input cancels the run', patient, async (context) => {
+test('the question is asked at an open terminal, and end of input cancels the run', patient, async (context) => {
   const { look, trades } = home(context, { 'pending.yaml': looking + seed });
   const answer = (said: string | null) => {
     const input = Object.assign(new PassThrough(), { isTTY: true });
@@ -258,7 +258,7 @@ test('a person at the terminal is asked there, and the end of the input cancels 
   assert.deepEqual([(await answer('y\n')).code, trades().length], [0, 1]);
 });
 
-test('a failing step, a skipped one and a limit say so, each with its exit code', patient, async (context) => {
+test('a failed step, a skipped step and a limit are reported with exit codes', patient, async (context) => {
   const limit = 'circuit_breakers:\n  - frequency>1/1h|throttle|"Once an hour"\n';
   const { run } = home(context, {
     'fail.yaml': chainOf('f', 'id: a, ability: tools.fail', 'id: b, ability: tools.json'),
@@ -323,7 +323,7 @@ test('a step interrupted by kill -9 is in doubt until a person resolves it', pat
 });
 
 test(
-  'a run that is resumed elsewhere works in the folder of its chain, and says so where there is none',
+  'a run resumed from another folder works in the folder of its chain, and reports a missing one',
   patient,
   async (context) => {
     const { folder, look, card } = home(context, { 'switchgear.toml': '[abilities]\nshell = true\n' });
@@ -348,7 +348,7 @@ test(
   },
 );
 
-test('Ctrl-C, and a cancel from elsewhere, stop a run and the servers that it started', patient, async (context) => {
+test('Ctrl-C and a cancel from another process stop a run and its servers', patient, async (context) => {
   const { look, start, starts, until } = home(context, {
     'hang.yaml': chainOf('h', 'id: b, ability: tools.hang'),
   });
@@ -377,7 +377,7 @@ const rule = '[[rules]]\ncondition = "ability:shell.execute"\naction = "abort"\n
 const shellStep = (id: string) => chainOf(id, `id: a, ability: shell.execute, args: { command: "touch ran-${id}" }`);
 
 test(
-  'a rule of the policy against an ability stops every chain, and a guarded tool of that name',
+  'a policy rule against an ability stops every chain and a guarded tool with that name',
   patient,
   async (context) => {
     const { run, folder } = home(context, {
@@ -400,7 +400,7 @@ test(
   },
 );
 
-test('the rules of a model only tighten: its plan stops what the chain would allow', patient, async (context) => {
+test('rules proposed by a model can stop a step that the chain allows', patient, async (context) => {
   const { run } = home(context, {
     'open.yaml': chainOf('o', 'id: a, ability: tools.json, output_key: o', 'id: b, ability: tools.pid'),
     'plan.txt': 'I will look.\n<nyaya>\nD:look|low\nB:o.price>10|abort|"Too dear"\n</nyaya>\n',
@@ -412,7 +412,7 @@ test('the rules of a model only tighten: its plan stops what the chain would all
   assert.equal(planned.code, 3, planned.out + planned.err);
 });
 
-test('a graph is Mermaid, and with --verbose servers are heard', patient, async (context) => {
+test('chain graph prints Mermaid, and --verbose shows the output of servers', patient, async (context) => {
   const { look, run } = home(context, { 'die.yaml': chainOf('d', 'id: a, ability: tools.die') });
   assert.match((await look('chain', 'graph', 'seed.yaml')).out, /^flowchart TD\n/);
   const quiet = await run('chain', 'run', 'die.yaml');

@@ -68,7 +68,7 @@ async function life<T>(
 
 for (const [name, placeOf] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: a question is listed, shown, and answered by a few letters of its id`, async () => {
+  test(`${name}: a question can be listed, shown, and answered by a prefix of its id`, async () => {
     const place = placeOf();
     const { card = '' } = await life(place, (chains) => chains.run(asking, {}, { id: 'r', wait: false }));
     const listed = await inbox(place, 'list');
@@ -105,7 +105,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(JSON.parse((await inbox(place, 'list', '--all', '--json')).out).length, 2);
   });
 
-  test(`${name}: the inbox shows a reason as it was filled, which the card does not hold`, async () => {
+  test(`${name}: the inbox shows a reason with its values filled in, which the card does not store`, async () => {
     const place = placeOf();
     const chain = chainOf(['pay'], ['ability:pay|confirm|pay {{who}}?']);
     const { card = '' } = await life(place, (chains) => chains.run(chain, { who: 'bob' }, { id: 'r', wait: false }));
@@ -114,7 +114,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.match((await inbox(place, 'list', '--json')).out, /pay \{\{who\}\}\?/);
   });
 
-  test(`${name}: a standing approval is listed, dropped, and then asked again`, async () => {
+  test(`${name}: a standing approval can be listed and dropped, and the person is then asked again`, async () => {
     const place = placeOf();
     const chain = chainOf(['pay'], ['ability:pay|confirm']);
     const { card = '' } = await life(place, (chains) => chains.run(chain, {}, { id: 'one', wait: false }));
@@ -129,7 +129,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(three.status, 'waiting');
   });
 
-  test(`${name}: a card that is unknown, expired, or asks nothing is said so`, async () => {
+  test(`${name}: an unknown card, an expired card and a card without a question are reported`, async () => {
     const place = placeOf();
     const policy = { approval: { timeout_secs: 0.02 } };
     const { card = '' } = await life(place, (chains) => chains.run(asking, {}, { id: 'r', wait: false }), policy);

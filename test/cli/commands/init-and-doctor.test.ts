@@ -83,7 +83,7 @@ test('undo restores the settings byte for byte', async (context) => {
   }
 });
 
-test('undo takes away a file that was not there before, and keeps what others wrote meanwhile', async (context) => {
+test('undo deletes a file that init created, and keeps changes that others made since', async (context) => {
   const at = home(context);
   await at.run('init', 'gemini');
   await at.run('init', 'gemini', '--undo');
@@ -103,7 +103,7 @@ test('without a backup, undo removes only the hooks of Switchgear', () => {
   }
 });
 
-test('each host gets its own events, in its own unit of time', async (context) => {
+test('init writes the events and the time unit of each host', async (context) => {
   const at = home(context);
   await at.run('init', 'codex');
   await at.run('init', 'gemini', '--project');
@@ -116,7 +116,7 @@ test('each host gets its own events, in its own unit of time', async (context) =
   assert.equal(gemini.BeforeTool?.[0]?.hooks[0]?.command, 'switchgear hook gemini');
 });
 
-test('a server instead of a command is for Claude Code alone', async (context) => {
+test('init accepts a hook server instead of a command only for Claude Code', async (context) => {
   const at = home(context);
   assert.equal((await at.run('init', 'codex', '--http', 'http://127.0.0.1:1')).code, 2);
   const { out } = await at.run('init', 'claude-code', '--http', 'http://127.0.0.1:4321/');
@@ -156,7 +156,7 @@ test('doctor reports missing hooks and removed events', async (context) => {
   assert.match((await at.run('doctor', 'codex')).out, /FAIL {2}codex: .*lacks hooks for Stop/);
 });
 
-test('the doctor runs the installed command and sees whether a call is really refused', async (context) => {
+test('doctor runs the installed hook command and checks that a call is refused', async (context) => {
   const at = home(context);
   mkdirSync(at.path('work'));
   const entry = new URL('../../hooks/hook-process.ts', import.meta.url).pathname;
@@ -192,7 +192,7 @@ test('doctor starts the real program and checks by its side effects whether a re
   }
 });
 
-test('the model that the doctor brings along wants its commands run in both dialects, and ends', async (context) => {
+test('the model server of doctor requests its commands in both API formats, and then finishes', async (context) => {
   for (const path of ['/v1/messages', '/v1/responses']) {
     const model = await startScriptedModel(['echo one', 'echo two']);
     context.after(model.close);

@@ -36,7 +36,7 @@ async function run(context: TestContext, ...args: readonly string[]) {
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
 
-test('rules lint takes lines, a block of a model, a policy and a chain', async (context) => {
+test('rules lint accepts rule lines, a rules block from a model, a policy and a chain', async (context) => {
   for (const [file, expected] of [
     ['rules.txt', '(lines, 3 rules)'],
     ['plan.md', '(nyaya block, 1 rule)'],
@@ -47,7 +47,7 @@ test('rules lint takes lines, a block of a model, a policy and a chain', async (
   }
 });
 
-test('rules lint tells everything that is wrong, with the place, and fails', async (context) => {
+test('rules lint reports every problem with its position, and fails', async (context) => {
   const bad = await run(context, 'lint', 'bad.txt');
   assert.equal(bad.code, 1);
   assert.match(bad.out, /^bad\.txt:2:1: condition must be .*\nbad\.txt:3:1: threshold must be a number, got "x"$/);
@@ -61,7 +61,7 @@ test('rules lint tells everything that is wrong, with the place, and fails', asy
     assert.equal((await run(context, 'lint', file)).code, 1);
 });
 
-test('a rule that stands twice is a warning', async (context) => {
+test('rules lint warns about a duplicate rule', async (context) => {
   const { code, out } = await run(context, 'lint', 'twice.txt');
   assert.equal(code, 0);
   assert.match(
@@ -70,7 +70,7 @@ test('a rule that stands twice is a warning', async (context) => {
   );
 });
 
-test('rules lint --json gives the same as data', async (context) => {
+test('rules lint --json prints the problems as JSON', async (context) => {
   const { out } = await run(context, 'lint', 'bad.txt', '--json');
   const { kind, problems, warnings } = JSON.parse(out) as Record<string, unknown[]>;
   assert.deepEqual([kind, problems?.length, warnings], ['lines', 2, []]);
@@ -91,7 +91,7 @@ test('rules explain shows the result of every rule for a call, with value and li
   );
 });
 
-test('rules explain --json gives the table as data', async (context) => {
+test('rules explain --json prints the table as JSON', async (context) => {
   const { out } = await run(
     context,
     'explain',
@@ -110,7 +110,7 @@ test('rules explain --json gives the table as data', async (context) => {
   });
 });
 
-test('with outputs it is a step: a missing key fires, and a chain is asked with its parameters', async (context) => {
+test('rules explain with outputs judges a step: a missing key fires, chain parameters apply', async (context) => {
   const step = await run(context, 'explain', 'rules.txt', '--tool', 'x', '--outputs', '{}');
   assert.match(step.out, /FIRED +amount>1000\|abort +missing +1000/);
   const call = await run(context, 'explain', 'rules.txt', '--tool', 'x');
@@ -135,7 +135,7 @@ test('with outputs it is a step: a missing key fires, and a chain is asked with 
   );
 });
 
-test('rules names a missing argument', async (context) => {
+test('the rules command names a missing argument', async (context) => {
   for (const [args, expected] of [
     [[], /expected 'lint' or 'explain', got nothing/],
     [['look'], /expected 'lint' or 'explain', got 'look'/],

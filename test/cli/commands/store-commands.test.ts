@@ -52,7 +52,7 @@ const kinds: Readonly<Record<string, () => { readonly child: readonly string[]; 
 
 for (const [name, makeStore] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: orders of one process are carried out by the gear of another`, { timeout: 60_000 }, async () => {
+  test(`${name}: a gear carries out operator orders of another process`, { timeout: 60_000 }, async () => {
     const { child: args, store } = makeStore();
     const child = spawn(process.execPath, [agentFile, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     const nextLine = readLines(child);
@@ -199,7 +199,7 @@ testWithRedis(
   },
 );
 
-test('a file that this user may not write ends a command with one sentence, also as a process', () => {
+test('a store file without write permission ends a command with a one-sentence error', () => {
   const path = join(folder, 'locked.db');
   writeFileSync(path, '');
   chmodSync(path, 0o444);

@@ -21,7 +21,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [agent, words] of Object.entries(commands)) {
-  test(`${agent}: the same failing call is halted before it is seen nine times`, long, async () => {
+  test(`${agent}: a repeated failing call halts the run before the ninth repetition`, long, async () => {
     const { code, out, err } = await home.run(['run', '--', ...words, 'spiral']);
     assert.deepEqual([code, out], [75, '']);
     const [, calls] = new RegExp(`halted ${agent}: .*\\n +calls (\\d+) of 50`).exec(err) ?? [];
@@ -30,7 +30,7 @@ for (const [agent, words] of Object.entries(commands)) {
     assert.match(err, /next: switchgear inbox retry card-/);
   });
 
-  test(`${agent}: eight useful calls are left alone, and its answer is all that is on stdout`, long, async () => {
+  test(`${agent}: eight useful calls cause no halt, and stdout contains only the answer`, long, async () => {
     const { code, out, err } = await home.run(['run', '--', ...words, 'healthy']);
     assert.deepEqual([code, out], [0, 'done after 8 calls\n']);
     assert.equal(err.match(/→ /g)?.length, 8);
@@ -38,14 +38,14 @@ for (const [agent, words] of Object.entries(commands)) {
   });
 }
 
-test('sixty useful calls stop when the fifty-first is seen', long, async () => {
+test('a run of sixty useful calls halts at the fifty-first call', long, async () => {
   const { code, err } = await home.run(['run', '--quiet', '--', 'claude', '-p', 'calls 60']);
   assert.equal(code, 75);
   assert.match(err, /^switchgear: halted claude-code: tool calls: 51 of 50\n {2}calls 51 of 50 · \$/);
   assert.match(err, /the last call was: Read page-51\.md\n.*may already have run/);
 });
 
-test('money is counted during the run, and output after the signal still counts', long, async () => {
+test('spend is counted during the run, and usage printed after the signal still counts', long, async () => {
   // A model call costs two dollars, and one more comes in after the signal.
   const { code, err } = await home.run(['run', '--quiet', '--max-spend', '$3', '--', 'claude', '-p', 'spend 1']);
   assert.equal(code, 75);
@@ -54,7 +54,7 @@ test('money is counted during the run, and output after the signal still counts'
   assert.ok(Number(spent) >= 6, err);
 });
 
-test('an agent that is silent is ended by the idle limit, and one that ignores the signal by force', long, async () => {
+test('the idle limit ends a silent agent, and an agent that ignores the signal is killed', long, async () => {
   const stubborn = "trap '' TERM INT; echo begun; while :; do sleep 1; done";
   const { code, out, err } = await home.run(['run', '--max-idle', '1s', '--grace', '1s', '--', 'sh', '-c', stubborn]);
   assert.deepEqual([code, out], [75, 'begun\n']);
@@ -63,7 +63,7 @@ test('an agent that is silent is ended by the idle limit, and one that ignores t
 });
 
 test(
-  'limits come from the policy file and from the environment; the command line has the last word',
+  'limits come from the policy file or the environment, and limits on the command line override both',
   long,
   async () => {
     const other = createTestHome();
@@ -124,20 +124,20 @@ test('an invalid mapping is reported before the command starts', long, async () 
   }
 });
 
-test('--observe reports what it would have ended, and ends nothing', long, async () => {
+test('--observe reports the halt that would have happened, and ends nothing', long, async () => {
   const { code, out, err } = await home.run(['run', '--quiet', '--observe', '--', 'claude', '-p', 'calls 60']);
   assert.deepEqual([code, out], [0, 'done after 60 calls\n']);
   assert.match(err, /^switchgear: would halt it: tool calls: 51 of 50\n$/);
 });
 
-test('--raw runs the command as it was given, and passes its output on as it is', long, async () => {
+test('--raw runs the command and passes on its output without changes', long, async () => {
   const before = home.startedCommands().length;
   const { code, out, err } = await home.run(['run', '--raw', '--', 'claude', '-p', 'healthy']);
   assert.deepEqual([code, out, err], [0, 'done after 8 calls\n', '']);
   assert.deepEqual(home.startedCommands().slice(before), [['-p', 'healthy']]);
 });
 
-test('events that were asked for are passed on as they are, and read all the same', long, async () => {
+test('an event format requested by the user is read and passed on unchanged', long, async () => {
   const json = ['--output-format', 'stream-json', '--verbose'];
   const { code, out, err } = await home.run(['run', '--quiet', '--', 'claude', '-p', 'calls 60', ...json]);
   assert.equal(code, 75);
@@ -145,7 +145,7 @@ test('events that were asked for are passed on as they are, and read all the sam
   assert.match(err, /tool calls: 51 of 50/);
 });
 
-test('--json prints what happened as data, from the start to the end', long, async () => {
+test('--json prints the entries of the run as JSON, from start to end', long, async () => {
   const { code, out, err } = await home.run(['run', '--json', '--', 'codex', 'exec', 'spiral']);
   assert.equal(code, 75);
   assert.match(err, /halted codex/);
@@ -165,7 +165,7 @@ test('--json prints what happened as data, from the start to the end', long, asy
   assert.ok(of('event').filter(({ type }) => type === 'tool_use').length >= 6);
 });
 
-test('a command ends with its own code, or with that of the signal that ended it', long, async () => {
+test('run exits with the code of the command, or of the signal that ended the command', long, async () => {
   const ends = await Promise.all([
     home.run(['run', '--', 'sh', '-c', 'echo to stdout; echo to stderr >&2; exit 42']),
     home.run(['run', '--', 'sh', '-c', 'kill -USR1 $$']),
@@ -186,7 +186,7 @@ test('a missing or non-executable command is reported in one sentence', long, as
 });
 
 test(
-  'what is not known on the command line is wrong usage, and what belongs to the agent is left to it',
+  'a missing -- or an invalid limit is a usage error, and options after -- are left to the agent',
   long,
   async () => {
     const [none, odd, theirs] = await Promise.all([
@@ -223,7 +223,7 @@ test('the environment of the command contains its task and no secret of Switchge
   ]);
 });
 
-test('hooks below a run find the file that the run was given, and no address with a password', long, async () => {
+test('hooks inside a run get the path of the store file, and never an address with a password', long, async () => {
   const script = 'echo "$SWITCHGEAR_STORE"';
   const { out } = await home.run(['run', '--store', 'sqlite:other.db', '--', 'sh', '-c', script]);
   assert.equal(out, `sqlite:${join(realpathSync(home.folder), 'other.db')}\n`);
@@ -233,7 +233,7 @@ test('hooks below a run find the file that the run was given, and no address wit
   assert.equal(nowhere.out, '\n', 'hooks could not share it');
 });
 
-test('the [heartbeat] protocol makes tasks of their own, each with its own limits', long, async () => {
+test('the [heartbeat] protocol starts separate tasks, each with its own limits', long, async () => {
   const script = join(home.folder, 'specialists.sh');
   const beats = ['[heartbeat] starting research', 'looking around', '[heartbeat] starting writer', 'writing'];
   const ends = ['[heartbeat] done writer', '[heartbeat] done research'];
@@ -251,7 +251,7 @@ test('the [heartbeat] protocol makes tasks of their own, each with its own limit
   );
 });
 
-test('processes that remain after an agent ended by itself are reported and not ended', long, async () => {
+test('processes that remain after an agent exits are reported and not ended', long, async () => {
   const { command, name } = sleeper();
   const { code, err } = await home.run(['run', '--quiet', '--', 'sh', '-c', `(setsid ${command} >/dev/null 2>&1 &)`]);
   assert.deepEqual([code, err], [0, 'switchgear: the agent ended and left 1 program running\n']);
@@ -260,7 +260,7 @@ test('processes that remain after an agent ended by itself are reported and not 
   assert.equal(left.length, 1);
 });
 
-test('one that talks to a person has limits for each request, read from its session files', long, async () => {
+test('an interactive agent has limits for each request, counted from its session files', long, async () => {
   const talking = fileURLToPath(new URL('./conversational-agent.ts', import.meta.url));
   mkdirSync(join(home.folder, 'talking'));
   const claude = join(home.folder, 'talking', 'claude');

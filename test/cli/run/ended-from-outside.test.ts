@@ -18,7 +18,7 @@ after(() => home.clear());
 
 const long = { timeout: 120_000 };
 
-test('one Ctrl-C is passed on, and the agent ends in its own way', long, async () => {
+test('the first Ctrl-C is passed on, and the agent shuts down by itself', long, async () => {
   const polite = "trap 'echo goodbye; exit 0' INT; echo begun; while :; do sleep 0.05; done";
   const { child, finished, out } = home.start(['run', '--', 'sh', '-c', polite]);
   await until(() => out().includes('begun'));
@@ -28,7 +28,7 @@ test('one Ctrl-C is passed on, and the agent ends in its own way', long, async (
   assert.match(err, /press Ctrl-C again to kill it at once\nswitchgear: the agent was ended\n$/);
 });
 
-test('a second Ctrl-C kills at once what would not end', long, async () => {
+test('a second Ctrl-C kills an agent that has not ended', long, async () => {
   const { command, name } = sleeper();
   const stubborn = `trap '' INT TERM; echo begun; ${command} & while :; do sleep 1; done`;
   const { child, finished, out, err } = home.start(['run', '--grace', '1h', '--', 'sh', '-c', stubborn]);
@@ -46,7 +46,7 @@ for (const [signal, expected] of [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const) {
-  test(`${signal} ends the agent with everything that it started`, long, async () => {
+  test(`${signal} ends the agent and every process started by the agent`, long, async () => {
     const { command, name } = sleeper();
     const { child, finished, out } = home.start(['run', '--', 'sh', '-c', `setsid ${command} & echo begun; wait`]);
     await until(() => out().includes('begun') && named(name).length === 1);
@@ -56,7 +56,7 @@ for (const [signal, expected] of [
   });
 }
 
-test('when the reader of the output is gone, the agent is ended', long, async () => {
+test('when the output pipe is closed, the agent is ended', long, async () => {
   const { child, finished, out } = home.start(['run', '--', 'sh', '-c', 'while :; do echo more; sleep 0.01; done']);
   await until(() => out().includes('more'));
   child.stdout.destroy();
@@ -65,7 +65,7 @@ test('when the reader of the output is gone, the agent is ended', long, async ()
   assert.match(err, /^switchgear: the reader of the output is gone, so the agent was ended\n$/);
 });
 
-test('a reader that stands still holds up the agent, not the limits', long, async () => {
+test('a blocked reader of the output delays the agent, and the limits still apply', long, async () => {
   const flood = ['run', '--max-duration', '2s', '--', 'sh', '-c', 'while :; do echo more and more and more; done'];
   const { child, finished, err } = home.start(flood);
   child.stdout.pause();
@@ -75,7 +75,7 @@ test('a reader that stands still holds up the agent, not the limits', long, asyn
   assert.equal(code, 75);
 });
 
-test('a flood of output passes whole, in little memory', long, async () => {
+test('a large output is passed on completely, with bounded memory', long, async () => {
   const lines = 250_000;
   const program = `const line = 'x'.repeat(999) + '\\n'; let left = ${lines};
     const { stdout } = process;
@@ -94,7 +94,7 @@ test('a flood of output passes whole, in little memory', long, async () => {
   assert.ok(peakKb > 0 && peakKb < 150 * 1024, `${peakKb} kB`);
 });
 
-test('a line of ten megabytes, half a line and bytes that are no text disturb nothing', long, async () => {
+test('a line of ten megabytes, an incomplete line and invalid UTF-8 cause no error', long, async () => {
   const odd = `process.stdout.write('x'.repeat(10e6) + '\\n'); process.stdout.write(Buffer.from([255, 254, 10, 123]));`;
   const { code, out, err } = await home.run(['run', '--', process.execPath, '-e', odd]);
   assert.deepEqual([code, out.length, err], [0, 10e6 + 5, '']);
@@ -140,7 +140,7 @@ test('when the supervisor fails, the agent is ended before the error is reported
   assert.deepEqual(named(name), []);
 });
 
-test('a run is known in the store before its agent could call a hook', long, async () => {
+test('a run is written to the store before its agent can call a hook', long, async () => {
   const store = sqliteStore({ path: join(home.folder, 'launched.db') });
   const terminal = { out() {}, err() {}, cwd: home.folder, env: { PATH: process.env.PATH } };
   const options = parseRunOptions(['--', 'true'], terminal);
@@ -151,7 +151,7 @@ test('a run is known in the store before its agent could call a hook', long, asy
   store.close();
 });
 
-test('when the supervisor is killed the agent ends, and the next command reports it', long, async () => {
+test('when the supervisor is killed the agent ends, and the next command reports the lost run', long, async () => {
   const other = createTestHome();
   try {
     const { child, finished, out } = other.start([

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCallEvidence } from '../../../src/cli/run/evidence.ts';
 
-test('a call that the stream and a file tell was seen once', () => {
+test('a call reported by both the stream and a session file is listed once', () => {
   const evidence = createCallEvidence();
   const call = (id: string, command: string) =>
     evidence.feed({ type: 'tool_use', id, name: 'Bash', input: { command } });

@@ -6,7 +6,7 @@ import { parseRunOptions } from '../../../src/cli/run/options.ts';
 const terminal: Terminal = { out: () => undefined, err: () => undefined, cwd: '/', env: {} };
 const parseLimits = (...args: string[]) => parseRunOptions([...args, '--', 'agent'], terminal).limits;
 
-test('limits are read in the units that people write', () => {
+test('limits are parsed with their units, such as 2h, 90s and $2.50', () => {
   assert.deepEqual(parseLimits(), {});
   assert.deepEqual(parseLimits('--max-calls', '7', '--max-tokens=9', '--max-spend', '$2.50'), {
     maxToolCalls: 7,
@@ -37,12 +37,12 @@ for (const args of [
   ['claude'],
   ['--unknown'],
 ]) {
-  test(`"${args.join(' ')}" is an error and never a missing limit`, () => {
+  test(`"${args.join(' ')}" is an error and never disables a limit`, () => {
     assert.throws(() => parseRunOptions([...args, '--', 'agent'], terminal), { code: 'usage' });
   });
 }
 
-test('everything after the first -- is the command, whatever it looks like', () => {
+test('everything after the first -- is the command, even if it looks like an option', () => {
   const { command, raw } = parseRunOptions(['--', 'agent', '--raw', '--', '--max-calls', '3'], terminal);
   assert.deepEqual([command, raw], [['agent', '--raw', '--', '--max-calls', '3'], false]);
   assert.throws(() => parseRunOptions(['agent'], terminal), /write the command after --/);

@@ -48,7 +48,7 @@ test('a retry resumes the conversation and keeps the counters', long, async () =
   assert.match(again.err, /was answered already: retry_raised by Ada|no run is stored/);
 });
 
-test('where a subagent ran into its limit, a retry raises that of the subagent', long, async () => {
+test('after a subagent reached its limit, a retry raises the limit of the subagent', long, async () => {
   const here = home();
   const { err } = await here.run(['run', '--quiet', '--', 'claude', '-p', 'below 60']);
   assert.match(err, /halted claude-code: tool calls: 51 of 50/);
@@ -68,7 +68,7 @@ test('where a subagent ran into its limit, a retry raises that of the subagent',
   );
 });
 
-test('narrowed, it starts anew with the smaller request', long, async () => {
+test('a narrowed run starts again with the smaller request', long, async () => {
   const here = home();
   assert.equal((await here.run(sixty)).code, 75);
   const { id } = await openCard(here);
@@ -78,7 +78,7 @@ test('narrowed, it starts anew with the smaller request', long, async () => {
   assert.deepEqual(here.startedCommands()[1]?.slice(-2), ['-p', 'calls 20']);
 });
 
-test('paused, it waits with a card of its own, and can go on from there', long, async () => {
+test('a paused run waits with a new card and can be retried from that card', long, async () => {
   const here = home();
   assert.equal((await here.run(sixty)).code, 75);
   assert.equal((await here.run(['inbox', 'pause', (await openCard(here)).id])).code, 0);
@@ -89,7 +89,7 @@ test('paused, it waits with a card of its own, and can go on from there', long, 
   assert.deepEqual(JSON.parse((await here.run(['inbox', 'list', '--json'])).out), []);
 });
 
-test('dismissed, it is forgotten', long, async () => {
+test('a dismissed run cannot be retried', long, async () => {
   const here = home();
   assert.equal((await here.run(sixty)).code, 75);
   const { id } = await openCard(here);
@@ -117,7 +117,7 @@ test('a waiting process receives the answer and continues by itself', long, asyn
 });
 
 // It is silent for one, two, four and eight seconds.
-test('an agent that cannot go on by itself starts anew, and not for ever', { timeout: 300_000 }, async () => {
+test('an agent that cannot resume starts again, for a limited number of retries', { timeout: 300_000 }, async () => {
   const here = home();
   const silent = ['run', '--quiet', '--max-idle', '1s', '--', 'sh', '-c', 'echo begun; sleep 600'];
   const first = await here.run(silent);

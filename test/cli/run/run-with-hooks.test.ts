@@ -48,7 +48,7 @@ test('a failing call runs five times, is refused twice and halts at call 8, with
   );
 });
 
-test('an agent that changes its course when it is refused is left alone', long, async (context) => {
+test('an agent that stops repeating a refused call is not halted', long, async (context) => {
   const here = home(context);
   const { code, out, err } = await here.run(['run', '--quiet', '--', 'claude', '-p', 'heed,calls 3'], hooked);
   assert.deepEqual([code, out], [0, 'done after 9 calls\n'], err);
@@ -57,7 +57,7 @@ test('an agent that changes its course when it is refused is left alone', long, 
   assert.ok(types.has('action-refused') && !types.has('task-halted'));
 });
 
-test('a limit that a hook finds reached is the one that a retry raises', long, async (context) => {
+test('a retry raises the limit that a hook found reached', long, async (context) => {
   const here = home(context);
   const { code, err } = await here.run(['run', '--quiet', '--max-calls', '1', '--', 'claude', '-p', 'healthy'], hooked);
   assert.equal(code, 75, err);
@@ -78,7 +78,7 @@ test('a call counts once in a shared budget, even if both the run and the hooks 
   assert.match(four.err, /tool calls.*: 4 of 3/);
 });
 
-test('below a run that only reports, hooks refuse nothing', long, async (context) => {
+test('inside a run in observe mode, hooks refuse nothing', long, async (context) => {
   const here = home(context);
   const options = ['--quiet', '--observe', '--max-calls', '1'];
   const { code, out, err } = await here.run(['run', ...options, '--', 'claude', '-p', 'calls 2'], hooked);

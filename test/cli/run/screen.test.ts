@@ -56,7 +56,7 @@ test('the status line is drawn after a quarter of a second, and again only when 
   assert.equal(takeOutput(), `${erase}calls 2 of 50`);
 });
 
-test('the status line goes before the agent prints, and stays away from a line that it has begun', () => {
+test('the status line is cleared before agent output, and not drawn within an unfinished line', () => {
   const { clock, take: takeOutput, screen } = createWindow(true);
   clock.advance(250);
   takeOutput();
@@ -71,14 +71,14 @@ test('the status line goes before the agent prints, and stays away from a line t
   assert.equal(takeOutput(), `${erase}switchgear: something\n`);
 });
 
-test('what we say begins on a line of its own', () => {
+test('a message of Switchgear starts on a new line', () => {
   const { take: takeOutput, screen } = createWindow(true);
   void screen.out('half a line');
   screen.printLine('switchgear: something');
   assert.equal(takeOutput(), 'half a line\nswitchgear: something\n');
 });
 
-test('without a terminal there is no status line, and output passes byte by byte', () => {
+test('without a terminal there is no status line, and output passes unchanged', () => {
   const { clock, take: takeOutput, screen } = createWindow(false);
   void screen.out('half a ');
   clock.advance(10_000);
@@ -87,13 +87,13 @@ test('without a terminal there is no status line, and output passes byte by byte
   assert.equal(takeOutput(), 'half a line\n');
 });
 
-test('a line longer than the window is cut', () => {
+test('a status line longer than the terminal width is cut', () => {
   const { clock, take: takeOutput } = createWindow(true, 8);
   clock.advance(250);
   assert.equal(takeOutput(), `${erase}calls 1`);
 });
 
-test('closed, it takes its line away and draws no other', () => {
+test('a closed screen clears its status line and draws no other', () => {
   const { clock, take: takeOutput, screen } = createWindow(true);
   clock.advance(250);
   takeOutput();
@@ -102,7 +102,7 @@ test('closed, it takes its line away and draws no other', () => {
   assert.equal(takeOutput(), erase);
 });
 
-test('a stream that is full has the agent wait until it takes more', async () => {
+test('a full output stream pauses the agent until the stream drains', async () => {
   const { screen, fill, free } = createWindow(false);
   assert.equal(screen.out('a little'), undefined);
   fill(true);
@@ -117,7 +117,7 @@ test('a stream that is full has the agent wait until it takes more', async () =>
   assert.equal(isFree, true);
 });
 
-test('output also waits for a full stderr', async () => {
+test('a full stderr also pauses the output of the agent', async () => {
   const { screen, fill, free } = createWindow(false);
   fill(true);
   screen.printLine('→ Read page-1.md');

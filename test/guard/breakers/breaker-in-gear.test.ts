@@ -11,7 +11,7 @@ function geared(breaker: Readonly<Record<string, unknown>>) {
   return { clock, gear: createSwitchgear({ clock, log: 'silent', env: {}, policy }) };
 }
 
-test('a probe admitted where another one’s lease had expired closes the circuit', () => {
+test('a probe admitted after the lease of an earlier probe expired closes the breaker', () => {
   const { clock, gear } = geared({ failureThreshold: 1, successThreshold: 1, leaseExpiry: 'neutral', leaseSecs: 15 });
   const pass = () => {
     const admission = gear.admit('tool', []);
@@ -31,7 +31,7 @@ test('a probe admitted where another one’s lease had expired closes the circui
   assert.equal(gear.breaker('tool').stats.lateResults, 1);
 });
 
-test('a probe that takes long is kept alive by its gear, and its success closes', async () => {
+test('the gear renews the lease of a slow probe, and the success of the probe closes the breaker', async () => {
   const { clock, gear } = geared({ failureThreshold: 1, successThreshold: 1, leaseSecs: 15 });
   let work = Promise.withResolvers<string>();
   const tool = gear.guard('tool', () => work.promise, { timeoutSecs: 0, async: true });
@@ -54,7 +54,7 @@ for (const [from, to] of [
   [3, 5],
   [5, 3],
 ] as const) {
-  test(`a window of ${from} calls that becomes one of ${to} counts right from then on`, () => {
+  test(`a window resized from ${from} to ${to} calls counts correctly`, () => {
     const said = (windowCalls: number) => ({ trip: 'count_window', failureThreshold: 3, windowCalls }) as const;
     const { gear } = geared(said(from));
     const tool = gear.guard('tool', (fails: boolean) => (fails ? { isError: true } : 'fine'));
@@ -74,7 +74,7 @@ for (const [from, to] of [
   });
 }
 
-test('held before the first call and at time zero, a tool is refused', async () => {
+test('a breaker held before the first call refuses the tool, also at a clock time of zero or less', async () => {
   for (const startMs of [0, -5_000]) {
     const clock = simulatedClock(startMs);
     const gear = createSwitchgear({ clock, log: 'silent', env: {} });

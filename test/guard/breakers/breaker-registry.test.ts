@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSwitchgear } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
-test('breakers of a task go when it ends, and only they', () => {
+test('the end of a task removes the breakers of that task and no others', () => {
   const policy = { circuit_breaker: { scope: 'task' } } as const;
   const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, policy });
   const read = gear.guard('read', () => 1);

@@ -47,7 +47,7 @@ function pursed() {
   };
 }
 
-test('a call that is back before the answer is not asked for twice', async () => {
+test('a call retried before the store has replied does not request its amount twice', async () => {
   const { call, answer, asked, booked } = pursed();
   for (const atMs of [0, 10, 19.5, 40]) assert.equal(await call(atMs), false);
   await answer();
@@ -55,7 +55,7 @@ test('a call that is back before the answer is not asked for twice', async () =>
   assert.equal(await call(80), true);
 });
 
-test('of calls that wait each is asked for, whichever takes what the other waited for', async () => {
+test('each waiting call requests its amount, even if another call takes the granted one', async () => {
   const { call, answer, asked, booked } = pursed();
   const [first, second] = [call, call];
   assert.equal(await first(0), false);
@@ -70,7 +70,7 @@ test('of calls that wait each is asked for, whichever takes what the other waite
   assert.equal(await first(40), true);
 });
 
-test('calls that start together are asked for together', async () => {
+test('calls that start together are requested from the store together', async () => {
   const { call, answer, asked, booked } = pursed();
   const waiting = [call(0), call(0), call(0)];
   assert.deepEqual(await Promise.all(waiting), [false, false, false]);

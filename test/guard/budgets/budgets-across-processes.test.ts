@@ -87,7 +87,7 @@ testWithRedis(
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: what one gear spent is not there for the other, also when the limit is raised`, async () => {
+  test(`${name}: an amount spent by one gear is not available to another, also after the limit is raised`, async () => {
     const place = newPlace();
     const [one, two] = [gearOf(await make(place), [calls(30)]), gearOf(await make(place), [calls(30)])];
     assert.equal((await spendAll(one, 20)).ran, 20);
@@ -138,7 +138,7 @@ for (const [name, make] of Object.entries(kinds)) {
     assert.deepEqual(task.halt?.counters, { scope: 'global', actual: 3, limit: 2 });
   });
 
-  test(`${name}: what a gear has in hand goes back when it is disposed of`, async () => {
+  test(`${name}: a disposed gear returns the unspent part of its reserved allowance`, async () => {
     const place = newPlace();
     const store = await make(place);
     const one = gearOf(store, [calls(1_000)]);
@@ -157,7 +157,7 @@ for (const [name, make] of Object.entries(kinds)) {
   });
 }
 
-test('a window that processes share slides with the time of the store', async (context) => {
+test('a budget window shared by processes slides with the clock of the store', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-budgets-'));
   context.after(() => {
     endGears(); // A file that is in use may bring another one into the folder while that is emptied.

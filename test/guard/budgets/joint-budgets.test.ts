@@ -42,7 +42,7 @@ test('all tasks of a gear spend from one budget, and the task that finds it used
   assert.deepEqual([card?.code, card?.counters], ['tool_call_limit', { scope: 'global', actual: 6, limit: 5 }]);
 });
 
-test('sessions and agents have each their own', async () => {
+test('each session and each agent has its own budget', async () => {
   const { spend } = gearWith([calls('session', 2), calls('agent', 3)]);
   assert.deepEqual(await spend(2, { session: 's1' }), [2, 'done']);
   assert.deepEqual(await spend(2, { session: 's2' }), [1, 'tool calls of the agent: 4 of 3']);
@@ -58,7 +58,7 @@ test('gears of one store share budgets, except between projects', async () => {
   assert.deepEqual(await two.spend(3), [1, 'tool calls of all agents: 4 of 3']);
 });
 
-test('a limit of the session ends the root of the session; one of all agents only the task that asks', async () => {
+test('a session budget also halts the root task of the session; other budgets only the calling task', async () => {
   for (const [scope, rootHalts] of [
     ['session', true],
     ['agent', false],
@@ -75,7 +75,7 @@ test('a limit of the session ends the root of the session; one of all agents onl
   }
 });
 
-test('a call outside any task spends, too, and is refused by itself', () => {
+test('a call outside any task spends from the budget, and only that call is refused', () => {
   const { tool } = gearWith([calls('global', 1)]);
   assert.equal(tool(1), 1);
   const refusal = refusalOf(tool(2));
@@ -113,7 +113,7 @@ test('usage reported later halts the task when it exceeds the limit', async () =
   assert.equal(result.value, 'token_limit');
 });
 
-test('a window slides with the clock', async () => {
+test('a budget window slides with the clock', async () => {
   const { spend, clock } = gearWith([calls('global', 2, { window_secs: 60 })]);
   const full = 'tool calls of all agents in any 60 s: 3 of 2';
   assert.deepEqual(await spend(3), [2, full]);
@@ -123,7 +123,7 @@ test('a window slides with the clock', async () => {
   assert.deepEqual(await spend(3), [2, full]);
 });
 
-test('after a reload the amount spent still counts', async () => {
+test('the amount spent still counts after a policy reload', async () => {
   const { gear, spend } = gearWith([calls('global', 2)]);
   assert.equal((await spend(3))[0], 2);
   gear.reload({ budgets: [calls('global', 4)] });
@@ -132,13 +132,13 @@ test('after a reload the amount spent still counts', async () => {
   assert.deepEqual(await spend(3), [3, 'done']);
 });
 
-test('a task that such a budget ended is tried again with the limits it had', async () => {
+test('a task halted by a global budget is retried with unchanged task limits', async () => {
   const { gear, spend } = gearWith([calls('global', 1)]);
   await spend(2, { id: 'x', limits: { maxToolCalls: 7 } });
   assert.equal(gear.retryOptions('x')?.limits?.maxToolCalls, 7);
 });
 
-test('a budget that is used stays, however many sessions have theirs', async () => {
+test('a global budget keeps its count when session budgets exceed the maximum kept', async () => {
   const { gear, tool } = gearWith([calls('global', boundBudgetsMax + 1), calls('session', 5)]);
   for (let at = 0; at <= boundBudgetsMax; at++) {
     const task = gear.startTask({ session: `s${at}` });
@@ -149,7 +149,7 @@ test('a budget that is used stays, however many sessions have theirs', async () 
   assert.equal(value, `tool calls of all agents: ${boundBudgetsMax + 2} of ${boundBudgetsMax + 1}`);
 });
 
-test('a gear that only observes reports and lets everything pass', async () => {
+test('a gear in observe mode reports an exceeded budget and allows every call', async () => {
   const { gear, spend } = gearWith([calls('global', 1)], { mode: 'observe' });
   assert.deepEqual(await spend(3), [3, 'done']);
   const reported = gear
@@ -165,7 +165,7 @@ test('a gear that only observes reports and lets everything pass', async () => {
   ]);
 });
 
-test('a journal with budgets beyond one task is decided again as it was, and by its counters', async () => {
+test('a replay of a journal with session and global budgets gives the same decisions', async () => {
   const { gear, spend, tool, clock } = gearWith([calls('session', 4), calls('global', 6, { window_secs: 12 })]);
   await spend(5);
   clock.advance(3_000);

@@ -24,7 +24,7 @@ async function times(many: number, tool: () => Promise<unknown>): Promise<void> 
 const calls = (limit: number, windowSecs?: number) =>
   ({ budgets: [{ scope: 'session', unit: 'calls', limit, ...(windowSecs && { windowSecs }) }] }) as const;
 
-test('at 80 % it is said, once, and once more for a limit that was raised', async () => {
+test('a notice is written once at 80 % of a limit, and once more after the limit is raised', async () => {
   const { gear, heard, tool } = side(calls(10));
   await times(7, tool);
   assert.deepEqual(heard, []);
@@ -44,7 +44,7 @@ test('the notice share of the policy is used', async () => {
   assert.deepEqual(heard, ['tool calls of the session: 5 of 10']);
 });
 
-test('in another window it is said anew', async () => {
+test('a new window gets a new near-limit notice', async () => {
   const clock = simulatedClock();
   const { heard, tool } = side(calls(5, 60), { clock });
   await times(5, tool);
@@ -55,7 +55,7 @@ test('in another window it is said anew', async () => {
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: it is written once, whichever process books it`, async () => {
+  test(`${name}: several processes write one near-limit notice between them`, async () => {
     const place = newPlace();
     const stores = [await make(place), await make(place)];
     const sides = stores.map((store) => side(calls(10), { store }));

@@ -36,7 +36,7 @@ async function booked(store: SqliteStore): Promise<readonly number[]> {
 
 for (const [name, make] of Object.entries(kinds)) {
   const test = testOn(name);
-  test(`${name}: a call that spends from five budgets and is counted by a rule needs no more patience`, async () => {
+  test(`${name}: an asynchronous call with five budgets and a frequency rule is allowed up to the limit`, async () => {
     const { gear, mail, sent } = side(await make(newPlace()), { budgets: five, rules: [mailRule] });
     for (let call = 1; call <= 5; call++) assert.equal(await mail(), call);
     assert.notEqual(refusalOf(await mail()), undefined);
@@ -44,7 +44,7 @@ for (const [name, make] of Object.entries(kinds)) {
     gear.dispose();
   });
 
-  test(`${name}: a synchronous call that spends from five budgets is sent away once`, async () => {
+  test(`${name}: a synchronous call with five budgets is refused at most once before it runs`, async () => {
     const { gear, post, store } = side(await make(newPlace()), { budgets: five });
     for (let call = 1; call <= 5; call++) {
       let answer = post();
@@ -55,7 +55,7 @@ for (const [name, make] of Object.entries(kinds)) {
     gear.dispose();
   });
 
-  test(`${name}: what a refused call had taken of other budgets is there for the next`, async () => {
+  test(`${name}: a call refused by one budget returns the amounts taken from other budgets`, async () => {
     const place = newPlace();
     const budgets = [
       { scope: 'project', unit: 'calls', limit: 3 },
@@ -70,7 +70,7 @@ for (const [name, make] of Object.entries(kinds)) {
     later.close();
   });
 
-  test(`${name}: a call refused for want of a probe costs neither a mark nor a part of a budget`, async () => {
+  test(`${name}: a call refused by a half-open breaker counts in no frequency rule and no budget`, async () => {
     const place = newPlace();
     const policy = {
       circuitBreaker: { recoveryTimeoutSecs: 0.05, successThreshold: 1, failureThreshold: 1 },

@@ -22,7 +22,7 @@ async function outcome(answer: ReturnType<typeof hostCall>): Promise<unknown> {
   return 'refusal' in said ? said.refusal.code : said.value;
 }
 
-test('a call is admitted in its own tick: parallel calls cannot pass a limit together', async () => {
+test('a call is admitted synchronously, so parallel calls cannot exceed a limit together', async () => {
   const { gear, task } = stage({ task: { max_tool_calls: 2 } });
   let reached = 0;
   const calls = [1, 2, 3].map((page) => outcome(hostCall(gear, 'read', [page], async () => ++reached, { task })));
@@ -30,7 +30,7 @@ test('a call is admitted in its own tick: parallel calls cannot pass a limit tog
   assert.deepEqual(await Promise.all(calls), [1, 2, 'tool_call_limit']);
 });
 
-test('a call whose time is up is cut and is one failure, however it ends', async () => {
+test('a call that exceeds its timeout is aborted and counts as one failure, however it ends', async () => {
   const { gear, task, clock } = stage();
   const work = Promise.withResolvers<string>();
   let aborted = false;
@@ -54,7 +54,7 @@ test('a call whose time is up is cut and is one failure, however it ends', async
   assert.deepEqual([aborted, totalFailures, totalSuccesses, inFlight], [true, 1, 0, 0]);
 });
 
-test('what the host’s own signal ended is no failure, whatever was thrown', async () => {
+test('a call aborted by the signal of the host is not a failure, whatever was thrown', async () => {
   const { gear, task } = stage();
   const stop = new AbortController();
   const fails = () => {
@@ -66,7 +66,7 @@ test('what the host’s own signal ended is no failure, whatever was thrown', as
   assert.deepEqual([totalFailures, totalNeutrals], [0, 1]);
 });
 
-test('a call that the halt of its task cuts short ends as one more refused call', async () => {
+test('a call aborted by the halt of its task ends as a refused call', async () => {
   const { gear, task } = stage();
   const call = hostCall(
     gear,
@@ -79,7 +79,7 @@ test('a call that the halt of its task cuts short ends as one more refused call'
   assert.equal(await outcome(call), 'rule_abort');
 });
 
-test('the host asks in its own way: a yes runs the call, a no refuses it and counts', async () => {
+test('when the host asks the person, an approval runs the call and a denial is counted as a refusal', async () => {
   const { gear, task } = stage(confirm);
   const asked: string[] = [];
   const answer = (approved: boolean) => (question: string) => {
@@ -92,7 +92,7 @@ test('the host asks in its own way: a yes runs the call, a no refuses it and cou
   assert.equal(task.snapshot().toolCalls, 2);
 });
 
-test('an exception with which the host asks passes through and counts nothing', async () => {
+test('an exception that the host throws to ask a person is rethrown and not counted', async () => {
   const { gear, task } = stage(confirm);
   const interrupt = () => {
     throw new Error('interrupted');
@@ -104,7 +104,7 @@ test('an exception with which the host asks passes through and counts nothing', 
   assert.equal(task.snapshot().toolCalls, 0);
 });
 
-test('whether a person would be asked is known before, and asking that changes nothing', async () => {
+test('wouldAsk predicts whether the host would ask a person, and changes no counter', async () => {
   const { gear, task } = stage(confirm);
   assert.equal(wouldAsk(gear, 'pay', big, { task }), true);
   assert.equal(wouldAsk(gear, 'pay', [{ amount: 5 }], { task }), false);
@@ -135,7 +135,7 @@ test('a refused call that the host would run itself is not opened', async () => 
   assert.equal(refusal?.code, 'circuit_open');
 });
 
-test('what a halted task still spends is booked', () => {
+test('usage reported after the halt of a task is still counted', () => {
   const { gear, task } = stage();
   recordUsage(gear, task, { model: 'm', inputTokens: 10, outputTokens: 5 });
   gear.halt(task.id, 'enough');

@@ -56,12 +56,12 @@ const telling: readonly (readonly [given: unknown, kept: string])[] = [
 ];
 
 for (const [given, kept] of telling) {
-  test(`without secrets ${JSON.stringify(given).slice(0, 60)} is kept as ${kept.slice(0, 60)}`, () => {
+  test(`${JSON.stringify(given).slice(0, 60)} is stored without secrets as ${kept.slice(0, 60)}`, () => {
     assert.equal(formatArguments([given], true), kept);
   });
 }
 
-test('a secret that begins before the cut does not show its beginning', () => {
+test('a secret that crosses the truncation point does not show its first characters', () => {
   for (let at = redactedContentMax - 40; at < redactedContentMax + 10; at++) {
     const text = formatArguments([`${'x '.repeat(at / 2)}${key}`], true);
     assert.doesNotMatch(text, /sk-proj/, `at ${at}`);
@@ -72,7 +72,7 @@ test('a quoted secret that is longer than the scanned part is redacted', () => {
   assert.doesNotMatch(formatArguments([`{"password":"${'correct horse '.repeat(100)}"}`], true), /horse/);
 });
 
-test('whatever comes, the text is bounded and nothing is thrown', () => {
+test('the formatted text is bounded and formatting never throws, for any arguments', () => {
   const round: { self?: object } = {};
   round.self = round;
   const { proxy, revoke } = Proxy.revocable({}, {});

@@ -35,7 +35,7 @@ test('the current call is visible only inside its function, before and after an 
   assert.deepEqual(seen, [...looked, ['after', 'outer']]);
 });
 
-test('what the host keeps for its own code is the same inside a call, after it and after a throw', async () => {
+test('an AsyncLocalStorage of the host has the same value inside a call, after a call and after a throw', async () => {
   const requests = new AsyncLocalStorage<string>();
   const read = gear.guard('read', async () => {
     await turn();
@@ -56,7 +56,7 @@ test('what the host keeps for its own code is the same inside a call, after it a
   );
 });
 
-test('a call that begins the next one, for ever, holds no row of those before it', async () => {
+test('calls that each start the next call do not keep earlier calls in memory', async () => {
   const { promise: kept, resolve } = Promise.withResolvers<object | undefined>();
   let first: WeakRef<object> | undefined;
   let left = 20;
@@ -75,7 +75,7 @@ test('a call that begins the next one, for ever, holds no row of those before it
   assert.equal(await kept, undefined);
 });
 
-test('a call of one gear inside a call of another leaves both seen', () => {
+test('inside nested calls of two gears, each gear returns its own current call', () => {
   const other = createSwitchgear({ env: {} });
   const inner = other.guard('inner', () => [gear.currentCall()?.name, other.currentCall()?.name]);
   const outer = gear.guard('outer', () => inner());

@@ -24,7 +24,7 @@ test('a question card names the agent, the call and the reason, and expires afte
   assert.deepEqual(makeQuestionCard(runtime, 'card-1', silent, question, 0).evidence, ['a wants to call b']);
 });
 
-test('equal questions have equal ids under one secret, and other ids under another', () => {
+test('equal questions have equal ids under one secret, and different ids under another secret', () => {
   const question = ['t-1', 'mail.send', { to: 'x' }];
   assert.match(hashQuestion('secret', question), /^[0-9a-f]{16}$/);
   assert.equal(hashQuestion('secret', question), hashQuestion('secret', structuredClone(question)));

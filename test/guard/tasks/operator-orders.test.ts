@@ -10,7 +10,7 @@ import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import type { Change } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 
-test('a pause, a trip and a halt hold from the next call on, and are over when they are taken back', (context) => {
+test('a pause, a trip and a halt by an operator apply from the next call on until revoked', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'state.db');
@@ -49,7 +49,7 @@ test('a pause, a trip and a halt hold from the next call on, and are over when t
   operator.close();
 });
 
-test('an observing gear is not paused, and reports what a halt would have done', (context) => {
+test('a gear in observe mode ignores a pause and reports what a halt would have done', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const store = sqliteStore({ path: join(folder, 'state.db') });

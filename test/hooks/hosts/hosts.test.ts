@@ -43,7 +43,7 @@ test('a halt refuses the call and ends the run, as far as each host supports it'
   }
 });
 
-test('codex: what a subagent is asked is no request of a person', () => {
+test('codex: the prompt of a subagent is not a prompt of a person', () => {
   const asked = { hook_event_name: 'UserPromptSubmit', session_id: 's', prompt: 'Count the files.' };
   const by = (payload: object) => {
     const event = hosts.codex.read(payload as Readonly<Record<string, unknown>>);
@@ -52,7 +52,7 @@ test('codex: what a subagent is asked is no request of a person', () => {
   assert.deepEqual([by(asked), by({ ...asked, agent_id: 'a1', agent_type: 'default' })], ['person', 'harness']);
 });
 
-test('a payload that lacks everything is an event like any other, or none', () => {
+test('a payload with only an event name is read without an error', () => {
   for (const host of Object.values(hosts)) {
     for (const hook_event_name of ['PreToolUse', 'PostToolUse', 'BeforeTool', 'AfterTool', 'Stop', 'SubagentStop', 7]) {
       const event = host.read({ hook_event_name });
@@ -113,7 +113,7 @@ test('gemini: parallel calls without ids are distinguished by their arguments', 
   assert.equal(types.filter((type) => type === 'task-ended').length, 1);
 });
 
-test('a tool of an MCP server is down for every session, a tool of the agent for its own', async (context) => {
+test('sessions share the breaker of an MCP tool, but not of a built-in tool', async (context) => {
   const hookSession = session(context, 'claude-code');
   const call = (tool: string, of: string, number: number) => ({
     session_id: of,
@@ -134,7 +134,7 @@ test('a tool of an MCP server is down for every session, a tool of the agent for
   assert.equal(own.output, undefined);
 });
 
-test('a worker that failed twice is not sent out a third time: the whole task is halted', async (context) => {
+test('a third delegation to a worker that failed twice halts the whole task', async (context) => {
   const hookSession = session(context, 'claude-code');
   const send = (number: number) => ({
     tool_name: 'Agent',

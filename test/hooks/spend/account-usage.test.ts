@@ -52,7 +52,7 @@ function conversation(context: TestContext): Conversation {
   };
 }
 
-test('what a request used is read from the transcript, once, whatever was there before', async (context) => {
+test('the usage of a request is read once from the transcript, without earlier usage', async (context) => {
   const { used, send, spent } = conversation(context);
   used('before', 9_000, 900);
   await send(prompt('fix it'));
@@ -71,7 +71,7 @@ test('what a request used is read from the transcript, once, whatever was there 
   assert.equal(new Set(spent().map(({ task }) => task)).size, 1);
 });
 
-test('a call that comes after the money is spent is refused, and ends the run', async (context) => {
+test('a call after the spend limit is reached is refused and ends the run', async (context) => {
   const { used, send, hookSession } = conversation(context);
   const limit = { SWITCHGEAR_TASK_MAX_SPEND_CENTS: '10' };
   await send(prompt('fix it'), limit);
@@ -91,7 +91,7 @@ test('a call that comes after the money is spent is refused, and ends the run', 
   );
 });
 
-test('a limit of tokens ends the run after a call, too', async (context) => {
+test('a token limit also ends the run after a call', async (context) => {
   const { used, send } = conversation(context);
   const limit = { SWITCHGEAR_TASK_MAX_TOKENS: '1000' };
   await send(prompt('fix it'), limit);
@@ -101,7 +101,7 @@ test('a limit of tokens ends the run after a call, too', async (context) => {
   assert.equal((await send(call.post, limit)).output?.continue, false);
 });
 
-test('what a subagent used is in a file of its own, is its own, and adds up to the request', async (context) => {
+test('the usage in the file of a subagent counts for the subagent and for the request', async (context) => {
   const { used, send, spent, path } = conversation(context);
   await send(prompt('fix it'));
   used('m1', 100, 10, path.replace('.jsonl', '/subagents/agent-a1.jsonl'));
@@ -115,7 +115,7 @@ test('what a subagent used is in a file of its own, is its own, and adds up to t
   );
 });
 
-test('below a run the run counts', async (context) => {
+test('inside a run the hooks do not count usage', async (context) => {
   const { used, send, spent, hookSession } = conversation(context);
   writeRunAround(hookSession, 't-run');
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
@@ -125,7 +125,7 @@ test('below a run the run counts', async (context) => {
   assert.deepEqual(spent(), []);
 });
 
-test('what outlives its run has its money counted all the same', async (context) => {
+test('hooks count the usage of an agent whose run is lost', async (context) => {
   const { used, send, hookSession } = conversation(context);
   writeRunAround(hookSession, 't-run', { state: 'lost' });
   const env = { SWITCHGEAR_TASK: 't-run', SWITCHGEAR_SESSION: 's-run', SWITCHGEAR_TASK_MAX_TOKENS: '1' };
@@ -140,7 +140,7 @@ function file(context: TestContext): string {
   return join(folder, 'session.jsonl');
 }
 
-test('half a line waits, a line without end is passed over, a file that was cut is no news', (context) => {
+test('an incomplete line waits, an overlong line is skipped, a truncated file adds no usage', (context) => {
   const path = file(context);
   let mark: ReadMark | undefined;
   const read = () => {
@@ -161,7 +161,7 @@ test('half a line waits, a line without end is passed over, a file that was cut 
   assert.deepEqual(read(), []);
 });
 
-test('bytes that are no text move nothing, and a pipe in the place of the file is not waited for', (context) => {
+test('invalid UTF-8 does not shift the read position, and a pipe instead of a file does not block', (context) => {
   const path = file(context);
   const reader = () => claudeSessionReader({ besideStream: true });
   appendFileSync(path, Buffer.concat([Buffer.alloc(200, 0xff), Buffer.from('\n')]));
@@ -175,7 +175,7 @@ test('bytes that are no text move nothing, and a pipe in the place of the file i
   assert.equal(readNewUsage(`${path}.pipe`, first?.mark, true, reader()), undefined);
 });
 
-test('rates that are kept give the price that the book gives, and a model in no book costs the dearest rate', () => {
+test('cached rates give the price of the price book, and an unknown model has the highest rate', () => {
   const book = priceBook();
   const keeper = createPriceCache({});
   for (const usage of [
@@ -194,7 +194,7 @@ test('rates that are kept give the price that the book gives, and a model in no 
   }
 });
 
-test('a conversation that grows is priced as the book prices each request, whatever was learned on the way', () => {
+test('the price cache prices each request of a growing conversation as the price book does', () => {
   const book = priceBook();
   const starts = new Set<number>();
   for (const provider of ['anthropic', 'openai', 'google']) {
@@ -217,7 +217,7 @@ test('a conversation that grows is priced as the book prices each request, whate
   assert.ok(starts.size > 1, 'some models have rates by size');
 });
 
-test('what the book said of a model is kept for the next hook', async (context) => {
+test('the rates of a model are stored for the next hook', async (context) => {
   const { used, send, hookSession } = conversation(context);
   await send(prompt('fix it'));
   used('m1', 10_000, 100);
