@@ -5,6 +5,14 @@ import { SwitchgearError } from '../../../core/error.ts';
 import { quoteValue } from '../../../core/quote.ts';
 import type { Environment } from '../child-process.ts';
 
+/** The working folder and environment in which servers start. */
+export interface McpEnvironment {
+  readonly cwd: string;
+  readonly env: Environment;
+  /** Receives the lines that servers write to stderr. */
+  readonly onStderr?: ((server: string, line: string) => void) | undefined;
+}
+
 /** How to reach a server; texts may contain `${VAR}` until the server starts. */
 export type McpServerConfig =
   | {

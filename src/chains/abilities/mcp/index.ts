@@ -2,9 +2,9 @@
 
 import { SwitchgearError } from '../../../core/error.ts';
 import type { AbilitySource } from '../ability.ts';
-import { readMcpConfig } from './config.ts';
+import { type McpEnvironment, readMcpConfig } from './config.ts';
 import type { McpSdk } from './process-transport.ts';
-import { createMcpServer, type McpEnvironment, type McpServer } from './server.ts';
+import { createMcpServer, type McpServer } from './server.ts';
 
 /** The working folder and environment of the servers. Default: those of this process. */
 export type McpOptions = Partial<McpEnvironment>;

@@ -3,9 +3,8 @@
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
 import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts';
 import { type AbilityCall, AbilityError, parseTextValue, toPlainOutput } from '../ability.ts';
-import type { Environment } from '../child-process.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
-import { type McpServerConfig, resolveConfig } from './config.ts';
+import { type McpEnvironment, type McpServerConfig, resolveConfig } from './config.ts';
 import { createProcessTransport, type McpSdk } from './process-transport.ts';
 
 export interface McpServer {
@@ -13,14 +12,6 @@ export interface McpServer {
   tools(): Promise<readonly string[]>;
   call(tool: string, call: AbilityCall): Promise<unknown>;
   close(): Promise<void>;
-}
-
-/** The working folder and environment in which servers start. */
-export interface McpEnvironment {
-  readonly cwd: string;
-  readonly env: Environment;
-  /** Receives the lines that servers write to stderr. */
-  readonly onStderr?: ((server: string, line: string) => void) | undefined;
 }
 
 interface Connection {
