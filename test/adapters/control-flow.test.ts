@@ -44,7 +44,7 @@ test('a LangChain tool that interrupts its graph is resumed in the same task wit
 });
 
 test('a call that a person approved after an interrupt is counted once', async () => {
-  const policy = { rules: [{ target: 'tool:ask', condition: 'ability:ask', action: 'confirm' }] };
+  const policy = { rules: [{ target: 'tool:ask', condition: 'ability:ask', action: 'confirm' as const }] };
   const gear = createSwitchgear({ ...quiet, policy });
   const task = gear.startTask();
   const asking = tool(async () => 'asked', { name: 'ask', schema });

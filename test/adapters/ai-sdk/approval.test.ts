@@ -9,7 +9,7 @@ import { protect } from 'switchgear/adapters/ai-sdk';
 import { z } from 'zod';
 import { makeAnswer } from './harness.ts';
 
-const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' }] };
+const policy = { rules: [{ target: 'tool:pay', condition: 'amount>500', action: 'confirm' as const }] };
 
 /** Proposes one payment; how often a person was asked, and what was paid. */
 async function pay(amount: number, toolApproval: unknown, isApproved = true): Promise<[asked: number, paid: number]> {

@@ -114,7 +114,7 @@ test('calls rejected by the SDK itself are counted, and a loop of rejected calls
 });
 
 test('a direct call of execute is refused if a rule requires confirmation', async () => {
-  const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' }] };
+  const policy = { rules: [{ target: 'tool:pay', condition: 'ability:pay', action: 'confirm' as const }] };
   const gear = createSwitchgear({ ...quiet, policy });
   let paid = 0;
   const { tools } = protect({ tools: { pay: tool({ inputSchema, execute: () => ++paid }) } }, { gear });

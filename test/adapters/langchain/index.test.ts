@@ -106,7 +106,7 @@ test('a call with invalid arguments is not a failure of the tool', async () => {
 });
 
 test('in a graph without a checkpointer, a call that needs approval is refused', async () => {
-  const policy = { rules: [{ target: 'tool:broken', condition: 'ability:broken', action: 'confirm' }] };
+  const policy = { rules: [{ target: 'tool:broken', condition: 'ability:broken', action: 'confirm' as const }] };
   const gear = createSwitchgear({ log: 'silent', env: {}, policy });
   const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));
   const { messages } = await agent.invoke({ messages: 'Go on.' });
