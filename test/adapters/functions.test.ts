@@ -42,5 +42,5 @@ test('a synchronous function stays synchronous, throws a refusal, and has its ow
 
 test('a value that is not a function is returned unchanged, and a function without a name is an error', () => {
   assert.deepEqual(protect({ limit: 3 }), { limit: 3 });
-  assert.throws(() => protect(() => 1), /without a name/);
+  assert.throws(() => protect(() => 1), /has no name/);
 });
