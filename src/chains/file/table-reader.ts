@@ -29,7 +29,7 @@ export interface TableReader {
   boolean(name: string): boolean | undefined;
   list(name: string, max: number): readonly LocatedNode[] | undefined;
   table(name: string, knownKeys: readonly string[]): TableReader | undefined;
-  /** One of the given words. */
+  /** Reads a value that must be one of the listed words. */
   choice<T extends string>(name: string, choices: Readonly<Record<string, T>>): T | undefined;
   addProblem(name: string | undefined, what: string): undefined;
 }

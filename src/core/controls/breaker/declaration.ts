@@ -45,7 +45,7 @@ export const breakerDeclaration = {
   summary: {
     stops: 'a tool, model or service that keeps failing',
     byDefault: 'calls to a tool that failed 5 times in a row; a probe call is allowed after 60 s',
-    statePer: 'what is called',
+    statePer: 'tool, model or service',
   },
   section: {
     name: 'circuit_breaker',
