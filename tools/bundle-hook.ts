@@ -23,6 +23,9 @@ const seldom = {
   imports: /^import \{ (.*) \} from '(\.\.\/\.\.\/document\/parse-\w+\.js)';$/gm,
 };
 
+/** Tables that are computed from the declarations of the controls: a hook reads them as they were when it was built. */
+const tables = ['core/controls/defaults.js', 'core/controls/sections.js', 'core/controls/breaker/defaults.js'];
+
 /** The other commands stay the files they are. */
 const command = /^\.\/(?:commands|chain|run)\/[\w-]+\.js$/;
 
@@ -46,6 +49,11 @@ const oneFile: Plugin = {
         return now === text ? text : `import * as needed from '${wanted}';\n${now}`;
       });
     }
+    for (const name of tables) {
+      onLoad({ filter: new RegExp(`/${name.replace('.', '\\.')}$`) }, async ({ path }) => ({
+        contents: writeTable(await import(path)),
+      }));
+    }
     change(seldom.file, (text) =>
       text.replaceAll(seldom.imports, (_, names: string, from: string) => late(names, from)),
     );
@@ -58,6 +66,20 @@ function late(names: string, from: string): string {
     .split(', ')
     .map((name) => `function ${name}(...args) { return require('${from}').${name}(...args); }`)
     .join('\n');
+}
+
+/** The exports of a module as constants. A field that is undefined is left out, which reads the same. */
+function writeTable(exports: Readonly<Record<string, unknown>>): string {
+  return Object.entries(exports)
+    .map(([name, value]) => `export const ${name} = ${JSON.stringify(value, allowPlain)};\n`)
+    .join('');
+}
+
+function allowPlain(name: string, value: unknown): unknown {
+  const isLost =
+    ['function', 'bigint', 'symbol'].includes(typeof value) || (typeof value === 'number' && !Number.isFinite(value));
+  if (isLost) throw new Error(`${name} cannot be written as a constant`);
+  return value;
 }
 
 await build({

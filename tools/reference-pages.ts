@@ -1,7 +1,7 @@
 /** The pages and tables that are made from the declarations of controls. `npm run reference` writes them. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { codeDeclarations, controlDeclarations } from '../src/core/controls/registry.ts';
+import { codes, controlDeclarations, findCode } from '../src/core/controls/registry.ts';
 import { policySchema, settingsReference } from '../src/policy/index.ts';
 
 const root = new URL('../', import.meta.url);
@@ -21,7 +21,8 @@ const protections = controlDeclarations.map(({ name, summary }) => [name, summar
 const controls = controlDeclarations.map(({ name, summary }) => [name, summary.stops, summary.statePer]);
 
 function renderCodes(): string {
-  const rows = Object.entries(codeDeclarations).map(([code, { control, kind, means, remedy }]) => {
+  const rows = codes.map((code) => {
+    const { control, kind, means, remedy } = findCode(code);
     return [`\`${code}\``, control, kind, means, remedy];
   });
   return `# Codes

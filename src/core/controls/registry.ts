@@ -56,17 +56,15 @@ export interface DeclaredCode extends CodeDeclaration {
   readonly control: string;
 }
 
-/** Every code with its declaration. */
-export const codeDeclarations = Object.fromEntries(
-  registry.flatMap(({ name, codes: declared }) =>
-    Object.entries<CodeDeclaration>(declared).map(([code, declaration]) => [code, { ...declaration, control: name }]),
-  ),
-) as Readonly<Record<Code, DeclaredCode>>;
-
 /** The declaration of a code; a general one for a code of a custom control or of a newer version. */
 export function findCode(code: string): DeclaredCode {
-  return Object.hasOwn(codeDeclarations, code) ? codeDeclarations[code as Code] : unknownCode;
+  for (const { name, codes: declared } of registry) {
+    if (Object.hasOwn(declared, code)) return { ...(declared as CodeTable)[code]!, control: name };
+  }
+  return unknownCode;
 }
+
+type CodeTable = Readonly<Record<string, CodeDeclaration>>;
 
 const unknownCode: DeclaredCode = {
   control: 'unknown',
@@ -80,7 +78,7 @@ const unknownCode: DeclaredCode = {
 };
 
 /** The codes of refusals. Part of the API: never renamed, only added to. */
-export const codes = Object.keys(codeDeclarations) as readonly Code[];
+export const codes = registry.flatMap(({ codes: declared }) => Object.keys(declared)) as readonly Code[];
 
 /** The sections of the controls; a name may occur several times, with other fields. */
 export const controlSections: readonly SectionDeclaration[] = controlDeclarations.flatMap(
