@@ -104,11 +104,14 @@ export const deadlineDeclaration = {
   section: {
     ...taskSection,
     fields: {
-      max_duration_secs: secs('Time a task may take.', 1800, {
+      max_duration_secs: secs('Time a task may take.', 1800, 'lower', {
         max: countMax,
         env: 'BB_CIRCUIT_BREAKER_DURATION_SECS',
       }),
-      max_idle_secs: secs('Time a task may be silent.', 300, { max: countMax, env: 'BB_CIRCUIT_BREAKER_IDLE_SECS' }),
+      max_idle_secs: secs('Time a task may be silent.', 300, 'lower', {
+        max: countMax,
+        env: 'BB_CIRCUIT_BREAKER_IDLE_SECS',
+      }),
     },
   },
   codes: {

@@ -66,7 +66,7 @@ export const denialsDeclaration = {
     byDefault: 'five refusals in a row',
     statePer: 'task',
   },
-  section: { ...taskSection, fields: { max_denials: wholeNumber('Refusals in a row that halt a task.', 5) } },
+  section: { ...taskSection, fields: { max_denials: wholeNumber('Refusals in a row that halt a task.', 5, 'lower') } },
   codes: {
     denial_limit: {
       kind: 'halt',

@@ -26,10 +26,17 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
 }
 
 function choiceSetting(choices: readonly string[]): Setting {
-  return { doc: '', kind: 'choice', default: '', of: choices };
+  return { doc: '', kind: 'choice', default: '', stricter: 'any', of: choices };
 }
 
-const countSetting: NumberSetting = { doc: '', kind: 'whole', default: undefined, min: 1, max: countMax };
+const countSetting: NumberSetting = {
+  doc: '',
+  kind: 'whole',
+  default: undefined,
+  stricter: 'any',
+  min: 1,
+  max: countMax,
+};
 
 function numberProblem(setting: NumberSetting, value: unknown): string | undefined {
   if (value === 'none' && setting.optional) return undefined;

@@ -14,7 +14,7 @@ import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from './
 
 /** Settings outside any section. The default tools are shells of known agents, and tools whose failures are data. */
 export const topFields = {
-  mode: choice('`observe` counts and reports, and refuses nothing.', 'enforce', 'observe'),
+  mode: choice('`observe` counts and reports, and refuses nothing.', 'earlier', 'enforce', 'observe'),
   same_error_tools: texts(
     'Tools whose failures are data (shells, SQL, tests): only the same error in a row counts. `*` = any characters.',
     [
@@ -39,6 +39,7 @@ export const topFields = {
       'run_test*',
       '*browser_*',
     ],
+    'fewer',
   ),
 } as const satisfies FieldsOf<Pick<Settings, 'mode' | 'sameErrorTools'>>;
 
@@ -46,25 +47,38 @@ export const topFields = {
 export const budgetFields = {
   scope: choice(
     'The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store.',
+    'default',
     'session',
     'agent',
     'project',
     'global',
   ),
-  unit: choice('The unit: admitted tool calls, tokens, or money in cents.', 'calls', 'tokens', 'spend_cents'),
-  limit: wholeNumber('The limit, in the unit.', 1, { max: budgetLimitMax }),
-  window_secs: secs('The length of a rolling window; without one the limit is for the life of the scope.', undefined, {
-    max: budgetWindowMaxSecs,
-  }),
+  unit: choice(
+    'The unit: admitted tool calls, tokens, or money in cents.',
+    'default',
+    'calls',
+    'tokens',
+    'spend_cents',
+  ),
+  limit: wholeNumber('The limit, in the unit.', 1, 'lower', { max: budgetLimitMax }),
+  window_secs: secs(
+    'The length of a rolling window; without one the limit is for the life of the scope.',
+    undefined,
+    'higher',
+    {
+      max: budgetWindowMaxSecs,
+    },
+  ),
 } as const satisfies FieldsOf<JointBudget>;
 
 const approval = {
-  timeout_secs: secs('Time a person has to answer; without an answer the action is refused.', 120),
+  timeout_secs: secs('Time a person has to answer; without an answer the action is refused.', 120, 'any'),
 } as const satisfies FieldsOf<ApprovalSettings>;
 
 const prices = {
   on_unknown_price: choice(
     'Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.',
+    ['halt', 'assume_dearest', 'token_cap_only'],
     'assume_dearest',
     'halt',
     'token_cap_only',
@@ -72,9 +86,10 @@ const prices = {
 } as const satisfies FieldsOf<PriceSettings>;
 
 const journal = {
-  level: choice('`refusals` writes refusals and changes only; `all` writes every decision.', 'refusals', 'all'),
+  level: choice('`refusals` writes refusals and changes only; `all` writes every decision.', 'any', 'refusals', 'all'),
   content: choice(
     'How much of the arguments is kept: nothing, 200 characters without secrets, or up to 4,096 as they are.',
+    'earlier',
     'none',
     'redacted',
     'full',
@@ -82,18 +97,19 @@ const journal = {
 } as const satisfies FieldsOf<JournalSettings>;
 
 const alerts = {
-  trips_per_hour: wholeNumber('More trips than this in an hour raise an alert.', 5),
-  failure_rate: share('A share of failed calls above this raises an alert.', 0.1),
-  time_in_open_secs: secs('A longer time in open than this raises an alert.', 300),
+  trips_per_hour: wholeNumber('More trips than this in an hour raise an alert.', 5, 'lower'),
+  failure_rate: share('A share of failed calls above this raises an alert.', 0.1, 'lower'),
+  time_in_open_secs: secs('A longer time in open than this raises an alert.', 300, 'lower'),
 } as const satisfies FieldsOf<AlertSettings>;
 
 const abilities = {
-  http: flag('Whether steps may use `http.get` and `http.post`.', false),
+  http: flag('Whether steps may use `http.get` and `http.post`.', false, false),
   http_hosts: texts(
     'Hosts that steps may reach; an empty list allows every public host. `*` = any characters; `http://` before a name allows plain HTTP.',
     [],
+    'default',
   ),
-  shell: flag('Whether steps may use `shell.execute`.', false),
+  shell: flag('Whether steps may use `shell.execute`.', false, false),
 } as const satisfies FieldsOf<AbilitySettings>;
 
 /** The sections of the parts around the controls. */

@@ -11,9 +11,17 @@ interface Described {
   readonly env?: string;
 }
 
+/**
+ * A setting whose values have no order of strictness. `default`: any change may protect less. `any`: no protection
+ * depends on the value.
+ */
+type Unordered = 'default' | 'any';
+
 /** A setting with a number. */
 export interface NumberSetting<D extends number | undefined = number | undefined> extends Described {
   readonly kind: 'whole' | 'number';
+  /** The direction that protects more; a number that is off counts as the highest. */
+  readonly stricter: 'lower' | 'higher' | Unordered;
   /** The default; undefined means that the limit is off. */
   readonly default: D;
   readonly min?: number;
@@ -27,12 +35,16 @@ export interface NumberSetting<D extends number | undefined = number | undefined
 /** A setting that is true or false. */
 export interface FlagSetting extends Described {
   readonly kind: 'flag';
+  /** The value that protects more. */
+  readonly stricter: boolean | Unordered;
   readonly default: boolean;
 }
 
 /** A setting with one of some words. */
 export interface ChoiceSetting<W extends string = string> extends Described {
   readonly kind: 'choice';
+  /** Whether earlier or later words of `of` protect more, or all words with the strictest first. */
+  readonly stricter: 'earlier' | 'later' | readonly W[] | Unordered;
   readonly default: W;
   readonly of: readonly W[];
 }
@@ -40,6 +52,8 @@ export interface ChoiceSetting<W extends string = string> extends Described {
 /** A setting with a list of texts. */
 export interface TextsSetting extends Described {
   readonly kind: 'texts';
+  /** Whether more or fewer texts protect more. */
+  readonly stricter: 'more' | 'fewer' | Unordered;
   readonly default: readonly string[];
   readonly of?: readonly string[];
 }
@@ -48,6 +62,8 @@ export interface TextsSetting extends Described {
 export interface MapSetting<K extends 'counts' | 'names' = 'counts' | 'names'> extends Described {
   /** A map of names to whole numbers, or to names. */
   readonly kind: K;
+  /** Whether fewer entries, or lower numbers of the entries, protect more. */
+  readonly stricter: 'fewer' | 'lower' | Unordered;
   readonly default: Readonly<Record<string, never>>;
   /** The allowed values of the map. */
   readonly of?: readonly string[];
@@ -86,49 +102,72 @@ type ValueOf<S> =
           ? readonly string[]
           : Readonly<Record<string, S extends MapSetting<'counts'> ? number : string>>;
 
-type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default' | 'doc'>>;
+type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default' | 'doc' | 'stricter'>>;
 
 /** Describes a whole number from 1. Without a default the setting is optional. */
 export function wholeNumber<D extends number | undefined>(
   doc: string,
   initial: D,
+  stricter: NumberSetting['stricter'],
   options?: NumberOptions,
 ): NumberSetting<D> {
-  return { doc, kind: 'whole', default: initial, min: 1, max: countMax, optional: initial === undefined, ...options };
+  const range = { min: 1, max: countMax, optional: initial === undefined, ...options };
+  return { doc, kind: 'whole', default: initial, stricter, ...range };
 }
 
 /** Describes seconds above 0, up to the longest timer of the platform. */
-export function secs<D extends number | undefined>(doc: string, initial: D, options?: NumberOptions): NumberSetting<D> {
-  return { doc, kind: 'number', default: initial, above: 0, max: secsMax, optional: initial === undefined, ...options };
+export function secs<D extends number | undefined>(
+  doc: string,
+  initial: D,
+  stricter: NumberSetting['stricter'],
+  options?: NumberOptions,
+): NumberSetting<D> {
+  const range = { above: 0, max: secsMax, optional: initial === undefined, ...options };
+  return { doc, kind: 'number', default: initial, stricter, ...range };
 }
 
 /** Describes a share above 0, up to 1. */
 export function share<D extends number | undefined>(
   doc: string,
   initial: D,
+  stricter: NumberSetting['stricter'],
   options?: NumberOptions,
 ): NumberSetting<D> {
-  return secs(doc, initial, { max: 1, ...options });
+  return secs(doc, initial, stricter, { max: 1, ...options });
 }
 
 /** Describes a boolean. */
-export function flag(doc: string, initial: boolean): FlagSetting {
-  return { doc, kind: 'flag', default: initial };
+export function flag(doc: string, initial: boolean, stricter: FlagSetting['stricter']): FlagSetting {
+  return { doc, kind: 'flag', default: initial, stricter };
 }
 
 /** Describes a choice of words; the first word is the default. */
-export function choice<const W extends string>(doc: string, ...of: [W, ...W[]]): ChoiceSetting<W> {
-  return { doc, kind: 'choice', default: of[0], of };
+export function choice<const W extends string>(
+  doc: string,
+  stricter: ChoiceSetting<NoInfer<W>>['stricter'],
+  ...of: [W, ...W[]]
+): ChoiceSetting<W> {
+  return { doc, kind: 'choice', default: of[0], stricter, of };
 }
 
 /** Describes a list of texts. */
-export function texts(doc: string, initial: readonly string[], of?: readonly string[]): TextsSetting {
-  return { doc, kind: 'texts', default: initial, ...(of && { of }) };
+export function texts(
+  doc: string,
+  initial: readonly string[],
+  stricter: TextsSetting['stricter'],
+  of?: readonly string[],
+): TextsSetting {
+  return { doc, kind: 'texts', default: initial, stricter, ...(of && { of }) };
 }
 
 /** Describes a map, empty by default. */
-export function map<K extends MapSetting['kind']>(doc: string, kind: K, of?: readonly string[]): MapSetting<K> {
-  return { doc, kind, default: {}, ...(of && { of }) };
+export function map<K extends MapSetting['kind']>(
+  doc: string,
+  kind: K,
+  stricter: MapSetting<K>['stricter'],
+  of?: readonly string[],
+): MapSetting<K> {
+  return { doc, kind, default: {}, stricter, ...(of && { of }) };
 }
 
 /** Adds the meaning of each field, where it is not written beside the field. */

@@ -7,5 +7,5 @@ export const taskSection = { name: 'task', doc: 'The limits of one task; a task 
 
 /** The fields of `task` that belong to no single control. */
 export const noticeFields = {
-  notice_share: share('Share of a limit at which a notice is given.', 0.8),
+  notice_share: share('Share of a limit at which a notice is given.', 0.8, 'lower'),
 } as const;

@@ -20,13 +20,13 @@ export const budgetDeclaration = {
   section: {
     ...taskSection,
     fields: {
-      max_tool_calls: wholeNumber('Tool calls of a task; one more halts the task.', 50, {
+      max_tool_calls: wholeNumber('Tool calls of a task; one more halts the task.', 50, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_TOOL_CAP',
       }),
-      max_spend_cents: wholeNumber('Money a task may spend on models, in cents.', 5000, {
+      max_spend_cents: wholeNumber('Money a task may spend on models, in cents.', 5000, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS',
       }),
-      max_tokens: wholeNumber('Tokens a task may use.', undefined, { max: Number.MAX_SAFE_INTEGER }),
+      max_tokens: wholeNumber('Tokens a task may use.', undefined, 'lower', { max: Number.MAX_SAFE_INTEGER }),
     },
   },
   codes: {

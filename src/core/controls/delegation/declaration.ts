@@ -10,16 +10,16 @@ import { workerLimit } from './delegation.ts';
 import { shortMessage, userMessage } from './messages.ts';
 
 const delegationFields = {
-  max_failures: wholeNumber('Failures of one worker in a session at which the worker trips.', 2),
-  worker_limits: map('Other limits for single workers or tools, by name.', 'counts'),
-  on_trip: choice('`halt` ends the root task; `deny` refuses this worker only.', 'halt', 'deny'),
-  on_failure: choice('`end` halts on the first failure.', 'retry', 'end'),
-  reset_after_secs: secs('Failures are cleared when the last one is older than this.', undefined),
-  backoff: flag('Wait 2, 4, 8 ... seconds before the next delegation to a worker that failed.', false),
-  tools: flag('Whether plain tools count as workers, too.', false),
-  phrases: flag("Whether a worker's text is searched for phrases of inability.", true),
-  alternatives: map('Workers to suggest instead of a tripped one, by name.', 'names'),
-  max_depth: wholeNumber('Depth of delegations below the root.', undefined, { max: taskDepthMax }),
+  max_failures: wholeNumber('Failures of one worker in a session at which the worker trips.', 2, 'lower'),
+  worker_limits: map('Other limits for single workers or tools, by name.', 'counts', 'lower'),
+  on_trip: choice('`halt` ends the root task; `deny` refuses this worker only.', 'earlier', 'halt', 'deny'),
+  on_failure: choice('`end` halts on the first failure.', 'later', 'retry', 'end'),
+  reset_after_secs: secs('Failures are cleared when the last one is older than this.', undefined, 'higher'),
+  backoff: flag('Wait 2, 4, 8 ... seconds before the next delegation to a worker that failed.', false, true),
+  tools: flag('Whether plain tools count as workers, too.', false, true),
+  phrases: flag("Whether a worker's text is searched for phrases of inability.", true, true),
+  alternatives: map('Workers to suggest instead of a tripped one, by name.', 'names', 'any'),
+  max_depth: wholeNumber('Depth of delegations below the root.', undefined, 'lower', { max: taskDepthMax }),
 } as const satisfies FieldsOf<DelegationSettings>;
 
 export const delegationDeclaration = {

@@ -14,47 +14,70 @@ import type { LoopState } from './state.ts';
 const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
 
 const loopFields = {
-  enabled: flag('Whether the loop control looks for repetition.', true),
-  similarity_jaccard_threshold: share('Similarity from which two outputs are alike.', 0.95, {
+  enabled: flag('Whether the loop control looks for repetition.', true, true),
+  similarity_jaccard_threshold: share('Similarity from which two outputs are alike.', 0.95, 'lower', {
     env: 'BB_CIRCUIT_BREAKER_JACCARD',
   }),
-  window_size: wholeNumber('Outputs in a row that must be alike.', 3, { min: 2, max: loopWindowMax }),
-  token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, { max: tokensMax }),
-  row_across_calls: flag('Whether a row of alike outputs continues across calls that brought nothing new.', true),
-  refused_repeats: wholeNumber('Times that an unchanged call is refused; the next repeat halts the task.', 2, {
+  window_size: wholeNumber('Outputs in a row that must be alike.', 3, 'lower', { min: 2, max: loopWindowMax }),
+  token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, 'default', { max: tokensMax }),
+  row_across_calls: flag('Whether a row of alike outputs continues across calls that brought nothing new.', true, true),
+  refused_repeats: wholeNumber('Times that an unchanged call is refused; the next repeat halts the task.', 2, 'lower', {
     max: refusedCallsMax,
   }),
-  turns: wholeNumber('Model turns whose points are added up.', 11, { min: 2, max: turnsMax }),
-  note_points: wholeNumber('Points at which the model is told that it repeats itself.', 12, { max: pointsMax }),
-  refuse_points: wholeNumber('Points from which a repeated call is refused.', 18, { max: pointsMax }),
-  halt_points: wholeNumber('Points at which the task halts.', 24, { max: pointsMax }),
-  failed_repeats: wholeNumber('Failures of a tool before a loop of failures counts.', 5, { max: pastCallsMax }),
-  near_threshold: share('Similarity from which two texts, or two calls, are nearly the same.', 0.76),
-  words_alone: flag('Whether nearly the same text counts as a repeat even if the call differs.', false),
-  repeat_points: wholeNumber('Points of a turn that makes the same call again at once and gets the same result.', 3, {
+  turns: wholeNumber('Model turns whose points are added up.', 11, 'higher', { min: 2, max: turnsMax }),
+  note_points: wholeNumber('Points at which the model is told that it repeats itself.', 12, 'lower', {
     max: pointsMax,
   }),
+  refuse_points: wholeNumber('Points from which a repeated call is refused.', 18, 'lower', { max: pointsMax }),
+  halt_points: wholeNumber('Points at which the task halts.', 24, 'lower', { max: pointsMax }),
+  failed_repeats: wholeNumber('Failures of a tool before a loop of failures counts.', 5, 'lower', {
+    max: pastCallsMax,
+  }),
+  near_threshold: share('Similarity from which two texts, or two calls, are nearly the same.', 0.76, 'lower'),
+  words_alone: flag('Whether nearly the same text counts as a repeat even if the call differs.', false, true),
+  repeat_points: wholeNumber(
+    'Points of a turn that makes the same call again at once and gets the same result.',
+    3,
+    'higher',
+    {
+      max: pointsMax,
+    },
+  ),
   cycle_points: wholeNumber(
     'Points of a turn that makes the same call again after others and gets the same result.',
     2,
+    'higher',
     { max: pointsMax },
   ),
-  error_points: wholeNumber('Points of a turn that gets the same error of a tool again.', 4, { max: pointsMax }),
-  other_error_points: wholeNumber('Points of a turn that gets another error.', 2, { max: pointsMax }),
-  same_answer_points: wholeNumber('Points of a turn that gets the same answer to nearly the same call.', 7, {
+  error_points: wholeNumber('Points of a turn that gets the same error of a tool again.', 4, 'higher', {
     max: pointsMax,
   }),
-  near_call_points: wholeNumber('Points of a turn with nearly the same text and call, and another answer.', 4, {
+  other_error_points: wholeNumber('Points of a turn that gets another error.', 2, 'higher', { max: pointsMax }),
+  same_answer_points: wholeNumber('Points of a turn that gets the same answer to nearly the same call.', 7, 'higher', {
     max: pointsMax,
   }),
-  near_error_points: wholeNumber('Points of a turn with nearly the same text and call, and another error.', 6, {
-    max: pointsMax,
-  }),
-  words_points: wholeNumber('Points of a turn that repeats a text and makes no call.', 8, { max: pointsMax }),
-  poll_secs: secs('Time after which a polling tool may be called again unchanged.', 5),
+  near_call_points: wholeNumber(
+    'Points of a turn with nearly the same text and call, and another answer.',
+    4,
+    'higher',
+    {
+      max: pointsMax,
+    },
+  ),
+  near_error_points: wholeNumber(
+    'Points of a turn with nearly the same text and call, and another error.',
+    6,
+    'higher',
+    {
+      max: pointsMax,
+    },
+  ),
+  words_points: wholeNumber('Points of a turn that repeats a text and makes no call.', 8, 'higher', { max: pointsMax }),
+  poll_secs: secs('Time after which a polling tool may be called again unchanged.', 5, 'higher'),
   tools: map(
     'Tools that are meant to be repeated: `poll`, `wait`, `page`, `move`, or `off`. A name may contain `*`.',
     'names',
+    'fewer',
     habitNames,
   ),
 } as const satisfies FieldsOf<LoopSettings>;

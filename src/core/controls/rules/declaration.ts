@@ -14,17 +14,19 @@ import type { RuleSettings } from '../../settings.ts';
 const ruleFields = {
   on_missing: choice(
     'What a threshold rule does when its key is missing: fire, or wait until a step could have written the key.',
+    'earlier',
     'fire',
     'pending',
   ),
-  lookup: texts('Where rules look for a key, in this order.', ['outputs'], ['outputs', 'args', 'params']),
+  lookup: texts('Where rules look for a key, in this order.', ['outputs'], 'default', ['outputs', 'args', 'params']),
   throttle: choice(
     'Whether a throttled action is refused with a retry time (`skip`) or delayed (`delay`).',
+    'earlier',
     'skip',
     'delay',
   ),
-  max_delay_secs: secs('The longest delay of a throttled action.', 10),
-  min_interval_secs: secs('Interval between actions throttled by a rule without a frequency.', 60),
+  max_delay_secs: secs('The longest delay of a throttled action.', 10, 'any'),
+  min_interval_secs: secs('Interval between actions throttled by a rule without a frequency.', 60, 'higher'),
 } as const satisfies FieldsOf<RuleSettings>;
 
 export const rulesDeclaration = {
