@@ -1,6 +1,6 @@
 /** Finds and opens the store of a command: `--store`, else `SWITCHGEAR_STORE`, else a file of the user. */
 
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
@@ -10,7 +10,14 @@ import { type ParsedArgs, type Terminal, usageError } from './command.ts';
 /** The address of a store. Its name contains no password. */
 export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly name: string; readonly path: string }
-  | { readonly kind: 'redis'; readonly name: string; readonly url: string; readonly prefix: string | undefined };
+  | {
+      readonly kind: 'redis';
+      readonly name: string;
+      readonly url: string;
+      readonly prefix: string | undefined;
+      /** The file that contains the password, if the address names one. */
+      readonly passwordFile: string | undefined;
+    };
 
 /** The longest wait of a command for Redis. */
 const deadlineMs = 1_000;
@@ -38,31 +45,71 @@ function findHomeFolder({ HOME }: Terminal['env']): string {
   return HOME || homedir();
 }
 
+/** Parses a Redis address. No error quotes a part of the address that may be a misplaced password. */
 function parseRedisAddress(optionName: string, text: string): StoreAddress {
   if (!/^rediss?:\/\/[^\s/?#]/.test(text) || !URL.canParse(text)) throw addressError(optionName, text);
   const url = new URL(text);
   const prefix = url.searchParams.get('prefix') ?? undefined;
-  if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix)) {
-    const shown = JSON.stringify(prefix.slice(0, 200));
-    throw usageError(`${optionName}: prefix must be 1 to 100 characters without braces or spaces, got ${shown}`);
-  }
+  if (prefix !== undefined && !/^[^{}\s]{1,100}$/.test(prefix))
+    throw usageError(`${optionName}: prefix must be 1 to 100 characters without braces or spaces`);
   for (const parameter of url.searchParams.keys()) {
-    if (parameter !== 'prefix')
-      throw usageError(`${optionName}: unknown parameter ?${parameter}; the only one is ?prefix=NAME`);
+    if (parameter !== 'prefix' && parameter !== 'password_file')
+      throw usageError(`${optionName}: unknown parameter; expected ?prefix=NAME or ?password_file=PATH`);
   }
-  if (!/^(\/\d*)?$/.test(url.pathname)) {
-    throw usageError(
-      `${optionName}: expected the number of a database after the host, got ${JSON.stringify(url.pathname)}`,
-    );
-  }
+  const passwordFile = url.searchParams.get('password_file') ?? undefined;
+  if (passwordFile !== undefined && (!isAbsolute(passwordFile) || passwordFile.includes('\0') || url.password !== ''))
+    throw usageError(`${optionName}: password_file must be an absolute path, and replaces a password in the address`);
+  if (!/^(\/\d*)?$/.test(url.pathname))
+    throw usageError(`${optionName}: expected the number of a database after the host, as in redis://HOST:PORT/0`);
   url.search = '';
+  url.hash = '';
   const name = `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`;
-  return { kind: 'redis', name: prefix === undefined ? name : `${name}?prefix=${prefix}`, url: url.href, prefix };
+  const fullName = prefix === undefined ? name : `${name}?prefix=${prefix}`;
+  return { kind: 'redis', name: fullName, url: url.href, prefix, passwordFile };
 }
 
 function addressError(optionName: string, text: string): SwitchgearError {
-  const shown = JSON.stringify(text.replace(/\/\/[^@]*@/, '//…@').slice(0, 200));
+  const shown = JSON.stringify(maskAddress(text).slice(0, 200));
   return usageError(`${optionName} must be sqlite:PATH, redis://HOST:PORT or rediss://HOST:PORT, got ${shown}`);
+}
+
+/** An invalid address as an error shows it: only the scheme, if the rest may contain a password. */
+function maskAddress(text: string): string {
+  const [, scheme = ''] = /^([\w+.-]*:\/*)/.exec(text) ?? [];
+  if (text.includes('@')) return `${scheme}…@`;
+  return /^redis/i.test(text) || scheme.includes('/') ? `${scheme}…` : text;
+}
+
+/** The password of a Redis address; undefined if it has none or names a file. */
+export function passwordOf(address: StoreAddress): string | undefined {
+  const password = address.kind === 'redis' ? new URL(address.url).password : '';
+  return password === '' ? undefined : decodeURIComponent(password);
+}
+
+/** The text of an address for a child process: without a password, with the file that contains it instead. */
+export function formatAddress(address: StoreAddress, passwordFile?: string): string {
+  if (address.kind === 'sqlite') return address.name;
+  const url = new URL(address.url);
+  url.password = '';
+  const file = passwordFile ?? address.passwordFile;
+  if (address.prefix !== undefined) url.searchParams.set('prefix', address.prefix);
+  if (file !== undefined) url.searchParams.set('password_file', file);
+  return url.href;
+}
+
+/** The URL of a Redis address with the password from its file. */
+function readPasswordFile({ url, name, passwordFile }: Extract<StoreAddress, { readonly kind: 'redis' }>): string {
+  if (passwordFile === undefined) return url;
+  const complete = new URL(url);
+  try {
+    complete.password = encodeURIComponent(readFileSync(passwordFile, 'utf8').trimEnd());
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    const message = `the store ${name} cannot be used: its password file ${JSON.stringify(passwordFile)} ${why}`;
+    throw new SwitchgearError('store_unreachable', message);
+  }
+  return complete.href;
 }
 
 /** Whether the store exists: a command that only reads creates no file. */
@@ -103,8 +150,12 @@ async function openStore(address: StoreAddress, verify: boolean, skipCheckpoint:
     return sqliteStore({ path: address.path, waitMs, verify, skipCheckpoint });
   }
   const { redisStore } = await import('../stores/redis/index.ts');
-  const { url, prefix, name } = address;
-  const store = await redisStore({ url, deadlineMs, ...(prefix !== undefined && { prefix }) });
+  const { prefix, name } = address;
+  const store = await redisStore({
+    url: readPasswordFile(address),
+    deadlineMs,
+    ...(prefix !== undefined && { prefix }),
+  });
   const { state, reason } = store.shared.health;
   if (state === 'shared') return store;
   store.close();

@@ -16,7 +16,8 @@ import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatu
 export function makeCommandHints({ values }: ParsedArgs, clock: Clock): CommandHints {
   const option = (name: string, value: string | undefined) =>
     value === undefined ? '' : ` ${name} ${quoteForShell(value)}`;
-  const storeOption = option('--store', values.get('--store'));
+  // The printed commands must not repeat a password.
+  const storeOption = option('--store', values.get('--store')?.replace(/^(rediss?:\/\/[^:@/]*):[^/]*@/, '$1@'));
   return {
     clock,
     storeOption,

@@ -40,7 +40,7 @@ function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): Inb
         print(`${id}: answered; the waiting process continues`);
         return exitCodes.ok;
       case 'to-resume':
-        return resumeRun(store, result.run, followUp, terminal);
+        return resumeRun(store, result.run, followUp, withStoreVariable(parsedArgs, terminal));
       case 'paused':
         if (result.pausedCard !== undefined) print(`paused; its card is ${sanitizeText(result.pausedCard.id)}`);
         return exitCodes.ok;
@@ -49,4 +49,10 @@ function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): Inb
         return exitCodes.ok;
     }
   };
+}
+
+/** The stored options of a run do not name its store, so the resumed run uses the store of this command. */
+function withStoreVariable({ values }: ParsedArgs, terminal: Terminal): Terminal {
+  const store = values.get('--store');
+  return store === undefined ? terminal : { ...terminal, env: { ...terminal.env, SWITCHGEAR_STORE: store } };
 }

@@ -31,7 +31,7 @@ export async function runAttempt(
   runTask: RunTask,
 ): Promise<Attempt> {
   const { options, clock, screen, emit } = context;
-  const { agent, mode, tree, watchdog, child, signal } = launched;
+  const { agent, mode, tree, child, signal } = launched;
   let ending: Promise<EndTreeResult> | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
   const killNow = new AbortController();
@@ -40,7 +40,7 @@ export async function runAttempt(
   };
   const accounting = startRunAccounting(context, launched, runTask, () => endAgent(signal));
   const finishAttempt = (end: AttemptEnd): Attempt => {
-    watchdog.dismiss();
+    launched.release();
     const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';
     return { ...accounting.finish(how, end.how === 'halted' ? end.halt : undefined), end };
   };

@@ -1,8 +1,10 @@
 /** Starts the command with a watchdog and a run record, before modules are loaded that are not needed for the start. */
 
-import { basename } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { readerFor } from '../../agents/reader-for.ts';
 import type { AgentCommand } from '../../agents/reading/agent-command.ts';
+import { SwitchgearError } from '../../core/error.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
 import { agentGraceMs } from '../../core/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
@@ -12,9 +14,9 @@ import { type Child, type StartFailure, startChild } from '../../supervisor/chil
 import { endTree } from '../../supervisor/end-tree.ts';
 import { makeMarkName, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';
 import { describeThisProcess, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
-import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
+import { startWatchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
-import { findStoreAddress } from '../store-option.ts';
+import { findStoreAddress, formatAddress, passwordOf, stateFolder } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
 
@@ -39,7 +41,8 @@ export interface LaunchedRun {
   /** Restores the terminal settings after an interactive command. */
   restoreTerminal(): void;
   readonly tree: ProcessTree;
-  readonly watchdog: Watchdog;
+  /** Dismisses the watchdog and deletes the file with the store's password, after the agent has ended. */
+  release(): void;
   readonly child: Child | StartFailure;
 }
 
@@ -58,6 +61,7 @@ export async function launch(
   const tree = processTree(mark, !ownsTerminal);
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
   const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
+  const agentStore = shareStore(options, terminal, task);
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
   const conversationArgs = chooseConversation(agent, mode, options);
   const record: RunRecord = {
@@ -77,7 +81,7 @@ export async function launch(
     cwd: terminal.cwd,
     env: {
       ...terminal.env,
-      ...makeStoreEnv(options, terminal),
+      ...agentStore.env,
       SWITCHGEAR_SESSION: session,
       SWITCHGEAR_TASK: task,
       [mark]: '1',
@@ -89,7 +93,11 @@ export async function launch(
     watchdog.setRoot(child.pid);
   }
   const launchInfo = { record, agent, mode, conversation: conversationArgs.conversation, wallMs: Date.now() };
-  return { ...launchInfo, signal, restoreTerminal, tree, watchdog, child };
+  const release = () => {
+    watchdog.dismiss();
+    if (agentStore.passwordFile !== undefined) rmSync(agentStore.passwordFile, { force: true });
+  };
+  return { ...launchInfo, signal, restoreTerminal, tree, release, child };
 }
 
 /** The name of the agent: the recognized program, else the command. */
@@ -98,25 +106,45 @@ function findAgentName(cli: string, [program = '']: readonly string[]): string {
 }
 
 /** Runs `work` after a launch; ends the agent if `work` throws, since nothing would watch it. */
-export async function endOnError<T>(
-  { child, tree, signal, watchdog }: LaunchedRun,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function endOnError<T>({ child, tree, signal, release }: LaunchedRun, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if ('pid' in child) await endTree(tree, systemClock, { signal, graceMs: agentGraceMs });
-    watchdog.dismiss();
+    release();
     throw error;
   }
 }
 
-/** The store for hooks of the agent, if it is a file. A server address may contain a password and is not passed on. */
-function makeStoreEnv({ parsedArgs }: RunCommandOptions, terminal: Terminal): Terminal['env'] {
-  if (parsedArgs.values.get('--store')?.startsWith('sqlite:'))
-    return { SWITCHGEAR_STORE: findStoreAddress(parsedArgs, terminal).name };
+/** The store for hooks of the agent, and how to remove the file with its password. */
+interface AgentStore {
+  readonly env: Terminal['env'];
+  readonly passwordFile: string | undefined;
+}
+
+/** Hands the store on to hooks of the agent. A password does not reach its environment; hooks read it from a file. */
+function shareStore({ parsedArgs }: RunCommandOptions, terminal: Terminal, task: string): AgentStore {
+  const option = parsedArgs.values.get('--store');
+  const isOwn = option !== undefined && option !== 'memory';
+  const text = isOwn ? option : terminal.env.SWITCHGEAR_STORE;
   // Hooks cannot read the memory of this process; with this store they would refuse every call.
-  return terminal.env.SWITCHGEAR_STORE === 'memory' ? { SWITCHGEAR_STORE: undefined } : {};
+  if (text === 'memory') return { env: { SWITCHGEAR_STORE: undefined }, passwordFile: undefined };
+  if (!text || (!isOwn && !text.startsWith('redis'))) return { env: {}, passwordFile: undefined };
+  const address = findStoreAddress(isOwn ? parsedArgs : { ...parsedArgs, values: new Map() }, terminal);
+  const password = passwordOf(address);
+  const passwordFile = password && join(stateFolder(terminal.env), 'passwords', task);
+  if (passwordFile) writePrivateFile(passwordFile, password);
+  return { env: { SWITCHGEAR_STORE: formatAddress(address, passwordFile) }, passwordFile };
+}
+
+function writePrivateFile(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const why = `hooks below the run need the file ${JSON.stringify(path)}: ${(error as Error).message}`;
+    throw new SwitchgearError('store_unreachable', `the password of the store cannot be handed on: ${why}`);
+  }
 }
 
 /** Chooses the conversation id of an interactive agent, which prints no events, if its command line accepts one. */

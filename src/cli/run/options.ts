@@ -9,7 +9,7 @@ import { type ParsedArgs, readArgs, type Terminal, usageError } from '../command
 
 export interface RunCommandOptions {
   readonly parsedArgs: ParsedArgs;
-  /** The arguments before the `--`, unparsed. */
+  /** The arguments before the `--`, unparsed, without the store, whose address may contain a password. */
   readonly ownArgs: readonly string[];
   readonly command: readonly string[];
   readonly limits: Partial<TaskSettings>;
@@ -47,7 +47,7 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     throw usageError('run: --raw leaves the output alone, --json replaces it');
   return {
     parsedArgs,
-    ownArgs,
+    ownArgs: removeStoreOption(ownArgs),
     command,
     limits: parseLimits(values),
     raw: switches.has('--raw'),
@@ -63,6 +63,10 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     policy: values.get('--policy'),
     mapping: readMapping(values.get('--mapping'), terminal),
   };
+}
+
+function removeStoreOption(args: readonly string[]): readonly string[] {
+  return args.filter((arg, at) => !arg.startsWith('--store=') && arg !== '--store' && args[at - 1] !== '--store');
 }
 
 function parseLimits(values: ParsedArgs['values']): Partial<TaskSettings> {

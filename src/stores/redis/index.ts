@@ -141,15 +141,9 @@ async function checkOptions(options: RedisOptions): Promise<RedisSettings> {
 }
 
 /** Removes a cell, its counter and its window here and in the store. */
-function dropCell({ views, memory, connection, writer, names }: RedisParts, key: string): void {
+function dropCell({ views, memory, writer }: RedisParts, key: string): void {
   views.remove(key);
-  const cell = memory.cells.get(key);
   memory.totals.delete(key);
-  if (!connection.isUp) return;
-  if (cell?.text !== undefined) {
-    const removal = { key, expected: cell.version, version: undefined, text: undefined, keepMs: undefined };
-    void writer.offer([removal], []).catch(() => undefined);
-  }
-  memory.setCell(key, (cell?.version ?? 0) + 0.5, undefined);
-  void connection.command(['DEL', names.part(`s:${key}`), names.part(`m:${key}`)]).catch(() => undefined);
+  memory.setCell(key, (memory.cells.get(key)?.version ?? 0) + 0.5, undefined);
+  writer.drop(key);
 }

@@ -16,6 +16,7 @@ import { committedEntries, mergeTransactions, type NumberedEntries } from './bat
 import type { RedisConnection, Reply } from './connection.ts';
 import type { KnownState } from './known-state.ts';
 import { createRedisOverflow, type RedisOverflow } from './overflow.ts';
+import { createRemovals, type Removals } from './removals.ts';
 import { applyCommitted, applyConflict, forgotten, unanswered } from './replies.ts';
 import { recheckCells } from './restore.ts';
 import {
@@ -45,6 +46,8 @@ export interface RedisWriter {
   deliver(): Promise<void>;
   /** Writes known cells, counters and marks into a store that lost data. */
   offer(...request: Parameters<typeof makeRestoreRequest>): Promise<string>;
+  /** Removes a cell, its counter and its window after all earlier transactions of this process on the cell. */
+  drop(key: string): void;
   /** Retries transactions that found the store full. */
   retryOverflow(): Promise<void>;
   readonly queued: number;
@@ -106,6 +109,7 @@ class TransactionWriter implements RedisWriter {
   /** The last transaction on each cell: transactions on one cell run in order, so that they do not race. */
   readonly #tails = new Map<string, Promise<unknown>>();
   #queued: Transaction[] = [];
+  readonly #removals: Removals;
   /** The number of the last transaction. */
   #numbers = 0;
   #active = 0;
@@ -120,6 +124,7 @@ class TransactionWriter implements RedisWriter {
       attempt: (transaction, counted, parts) => this.#attempt(transaction, counted, parts),
       onFullChange: options.full,
     });
+    this.#removals = createRemovals({ connection, context, offer: (removal) => this.offer([removal], []) });
     this.#swap = createSwap({
       connection,
       views,
@@ -180,6 +185,7 @@ class TransactionWriter implements RedisWriter {
   }
 
   async deliver(): Promise<void> {
+    for (const key of this.#removals.takeQueued()) this.drop(key);
     const all = this.#queued;
     this.#queued = [];
     this.#active++;
@@ -203,6 +209,12 @@ class TransactionWriter implements RedisWriter {
     return reply[0]!;
   }
 
+  drop(key: string): void {
+    const before = this.#tails.get(key);
+    const remove = () => this.#removals.remove(key);
+    this.#runInTurn([key], before === undefined ? remove() : before.then(remove));
+  }
+
   retryOverflow(): Promise<void> {
     return this.#overflow.retry();
   }
@@ -215,13 +227,20 @@ class TransactionWriter implements RedisWriter {
       before.length === 0
         ? this.#start(transaction, counted)
         : Promise.all(before).then(() => this.#start(transaction, counted));
+    const keys = changes.map(({ cell }) => cell.key);
+    this.#removals.forget(keys); // The cells are written again.
+    this.#runInTurn(keys, promise);
+    return promise;
+  }
+
+  /** Lets later transactions on these cells wait for this one. */
+  #runInTurn(keys: readonly string[], promise: Promise<unknown>): void {
     this.#active++;
-    for (const { cell } of changes) this.#tails.set(cell.key, promise);
+    for (const key of keys) this.#tails.set(key, promise);
     void promise.then(() => {
       this.#active--;
-      for (const { cell } of changes) if (this.#tails.get(cell.key) === promise) this.#tails.delete(cell.key);
+      for (const key of keys) if (this.#tails.get(key) === promise) this.#tails.delete(key);
     });
-    return promise;
   }
 
   /** Uses the fast path if possible; the transaction script trims the list of numbers. */

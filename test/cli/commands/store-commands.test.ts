@@ -176,7 +176,7 @@ testWithRedis(
       for (const [store, sentence] of [
         ['mysql:x', /must be sqlite:PATH, redis:\/\/HOST:PORT or rediss:\/\/HOST:PORT, got "mysql:x"/],
         ['redis://me:secret@', /got "redis:\/\/…@"/],
-        ['redis://127.0.0.1:1/x', /the number of a database after the host, got "\/x"/],
+        ['redis://127.0.0.1:1/x', /expected the number of a database after the host, as in redis:\/\/HOST:PORT\/0/],
         ['redis://127.0.0.1:1', /the store redis:\/\/127\.0\.0\.1:1 cannot be used: no Redis server answers/],
         [`redis://:wrong@127.0.0.1:${secured.port}`, /cannot be used: Redis refused the user or the password$/],
         ['sqlite:notes.txt', /notes\.txt" is not a SQLite database/],
