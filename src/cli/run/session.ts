@@ -1,8 +1,9 @@
 /** Runs a session on an open store: creates the gear and the screen, and reports lost earlier runs. */
 
+import { storeGraceMs, treePollMs } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
-import { systemClock } from '../../platform/system-clock.ts';
+import { systemClock, wait } from '../../platform/system-clock.ts';
 import { type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
@@ -70,8 +71,18 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     return await runAttempts(context, sessionOptions.begin(context), freshTask);
   } finally {
     screen.close();
-    await store.shared?.settled();
+    await settleStore(store);
     gear.dispose();
+  }
+}
+
+/** Waits until the store has the end of the run; a store that is briefly away gets some seconds to answer again. */
+async function settleStore({ shared }: Store): Promise<void> {
+  await shared?.settled();
+  const untilMs = systemClock.nowMs() + storeGraceMs;
+  while (shared?.health.state === 'degraded' && systemClock.nowMs() < untilMs) {
+    await wait(systemClock, treePollMs);
+    await shared.settled();
   }
 }
 
