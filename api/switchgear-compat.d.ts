@@ -241,6 +241,8 @@ export declare function estimateUsageCents(usage: AnthropicUsage | null | undefi
 
 export declare function getCircuitBreaker(name: string, config?: CircuitBreakerConfig): CircuitBreaker;
 
+export declare function hasInabilityPhrase(text: string): boolean;
+
 export declare function parseNyaya(text: string, target?: string): Nyaya;
 
 export declare function parseRule(text: string, source?: RuleSource): ParsedRule;

@@ -165,6 +165,12 @@ export interface DelegationSettings {
   readonly tools: boolean;
   /** Whether a worker's text is searched for phrases of inability. @default true */
   readonly phrases: boolean;
+  /**
+   * `reported` counts an inability that the worker reports of itself ("I cannot ...", "Unable to ...") without a
+   * success; `anywhere` counts the words in any sentence.
+   * @default 'reported'
+   */
+  readonly phraseMatch: 'reported' | 'anywhere';
   /** Workers to suggest instead of a tripped one, by name. @default {} */
   readonly alternatives: Readonly<Record<string, string>>;
   /** Depth of delegations below the root. @default undefined (any depth) */

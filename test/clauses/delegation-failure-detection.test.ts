@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hasInabilityPhrase } from '../../src/compat/index.ts';
 import { supervised } from './supervised-gear.ts';
 
 const cannot = 'I cannot list kitchens';
@@ -49,6 +50,31 @@ test('D21: a text with "don\'t have" counts', async () => {
 
 test('D22: a text with "do not have ability" counts', async () => {
   assert.deepEqual(await bookings(says('I do not have ability to list kitchens')), [1]);
+});
+
+const literally = (text: string) => {
+  const { gear, failures } = supervised({ policy: { preset: 'delegation' } });
+  return gear.task({}, () => gear.delegate('chef_team', says(text))).then(() => failures());
+};
+
+test('D19: with the preset delegation, "cannot" counts in any sentence, and in the reading of compat', async () => {
+  assert.equal(await literally('The oven cannot reach 300 degrees. The list is done.'), 1);
+  assert.equal(hasInabilityPhrase('The oven cannot reach 300 degrees.'), true);
+});
+
+test('D20: with the preset delegation, "unable to" counts in any sentence, and in the reading of compat', async () => {
+  assert.equal(await literally('Guests who were unable to pay are on the list.'), 1);
+  assert.equal(hasInabilityPhrase('Guests who were unable to pay are on the list.'), true);
+});
+
+test('D21: with the preset delegation, "don\'t have" counts in any sentence, and in the reading of compat', async () => {
+  assert.equal(await literally('Most kitchens don\u2019t have a tandoor.'), 1);
+  assert.equal(hasInabilityPhrase("Most kitchens don't have a tandoor."), true);
+});
+
+test('D22: with the preset delegation, "do not have ability" counts in any sentence, and in the reading of compat', async () => {
+  assert.equal(await literally('Apprentices do not have ability to bake.'), 1);
+  assert.equal(hasInabilityPhrase('Apprentices do not have ability to bake.'), true);
 });
 
 test('D23: a worker that throws has failed, and its error comes through', async () => {
@@ -120,6 +146,15 @@ test('D28: a completion with valid data is not counted', async () => {
 test('D29: a partial success without an error indicator is not counted', async () => {
   const partial = { status: 'partial', text: 'Two of three kitchens are listed.' };
   assert.deepEqual(await bookings(says(cannot), says(partial)), [1, 1]);
+});
+
+test('D29: a report of finished work with a phrase about something else is not counted', async () => {
+  const reports = [
+    'Root cause found: the parser cannot handle nested quotes. I rewrote tokenize() and all 42 tests pass.',
+    'Fixed. Users who were unable to log in can log in again.',
+    "Done. Guests who don't have a booking wait outside.",
+  ];
+  assert.deepEqual(await bookings(...reports.map(says)), [0, 0, 0]);
 });
 
 test('D30: delegating to another worker counts on that worker alone', async () => {

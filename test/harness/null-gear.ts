@@ -250,6 +250,7 @@ export const MAX_DELEGATION_FAILURES = 0;
 export const recordDelegationFailure = (): Loose => ({ delegation_failures: {} });
 export const checkCircuitBreaker = (): [boolean, string] => [true, ''];
 export const delegationBreaker = (): Loose => ({ recordDelegationFailure, checkCircuitBreaker });
+export const hasInabilityPhrase = (): boolean => false;
 
 export const DEFAULT_BREAKER_CONFIG = zeros();
 export const configFromEnv = (): Loose => zeros();

@@ -48,8 +48,9 @@ test('typographic apostrophes are read like plain ones', async () => {
 
 test('a phrase inside a longer word does not count, and the judge of the caller overrides the phrases', async () => {
   assert.equal(await booked('the cannoting of words'), 0);
-  assert.equal(await booked('You cannot overcook this'), 1);
-  assert.equal(await booked('You cannot overcook this', () => ({ failed: false })), 0);
+  assert.equal(await booked('You cannot overcook this'), 0);
+  assert.equal(await booked('I cannot overcook this'), 1);
+  assert.equal(await booked('I cannot overcook this', () => ({ failed: false })), 0);
 });
 
 test('if the judge throws, the detectors decide and the error is not passed on', async () => {

@@ -3,7 +3,7 @@
 import { findCauseHint } from '../../core/controls/delegation/cause-hint.ts';
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
-import { readWorkerFailure } from '../../core/controls/worker-failure.ts';
+import { phrasesOf, readWorkerFailure } from '../../core/controls/worker-failure.ts';
 import { workersMax } from '../../core/limits.ts';
 import { delegationPolicyPrompt } from '../../core/messages/prompts.ts';
 import type { Switchgear } from '../../guard/api.ts';
@@ -140,7 +140,7 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     const worker = last?.name;
     if (worker === undefined || !workers.includes(worker)) return {};
     if (last?.id !== undefined && last.id === state.delegation_notes?.seen) return {};
-    const { failed, reason } = readWorkerFailure(last, { phrases: gear.settings.delegation.phrases, worker });
+    const { failed, reason } = readWorkerFailure(last, { phrases: phrasesOf(gear.settings.delegation), worker });
     const readMarker = last?.id === undefined ? {} : { seen: last.id };
     if (!failed) return { delegation_notes: readMarker };
     const update = recordDelegationFailure(state, worker, reason);

@@ -2,14 +2,16 @@
 
 import { isDenial, peek } from '../classify.ts';
 import { reasonLengthMax, textLengthMax } from '../limits.ts';
+import type { DelegationSettings } from '../settings.ts';
 import { jaccard, tokenize } from '../similarity.ts';
+import { hasInabilityPhrase, reportsInability } from './delegation/inability.ts';
 import { isOwnMessage, toOneLine } from './delegation/messages.ts';
 import { codes } from './registry.ts';
 
 /** How a worker's result is read. */
 export interface WorkerFailureOptions {
-  /** Whether to search the worker's text for phrases of inability. */
-  readonly phrases: boolean;
+  /** Whether to search the worker's text for a reported inability, or for the words of inability anywhere. */
+  readonly phrases: boolean | 'anywhere';
   /** The worker's name; a message with this name counts as the worker's, regardless of its role. */
   readonly worker?: string;
   /** The previous result of the same request; an equal text means that the worker repeats itself. */
@@ -33,8 +35,6 @@ const noFailure: WorkerFailure = Object.freeze({ failed: false, reason: '' });
 const badStatus = /^(error|failed|failure|timeout|timed_out|incomplete)$/i;
 const workerRoles = /^(assistant|ai)$/;
 const otherRoles = /^(user|human|system|developer|tool|function)$/;
-const inability = /\b(?:cannot|can't|unable\s+to|(?:don't|do\s+not)\s+have|no\s+ability|not\s+able\s+to)\b/i;
-const apostrophes = /[\u2018\u2019\u201b\u02b9\u02bc\u2032\u00b4\u0060\uff07]/g;
 
 /** Reads a worker's result. Never throws: an unreadable result is a failure. */
 export function readWorkerFailure(result: unknown, options: WorkerFailureOptions): WorkerFailure {
@@ -44,7 +44,8 @@ export function readWorkerFailure(result: unknown, options: WorkerFailureOptions
     if (options.incomplete === true) return makeFailure('Task incomplete');
     const text = readWorkerText(result, options.worker);
     if (text === '' || isOwnMessage(text)) return noFailure;
-    if (options.phrases && inability.test(text.replace(apostrophes, "'"))) {
+    const { phrases } = options;
+    if (phrases === 'anywhere' ? hasInabilityPhrase(text) : phrases && reportsInability(text)) {
       return makeFailure(`Worker reported limitation: ${text}`);
     }
     const previous = readWorkerText(options.previous, options.worker);
@@ -55,6 +56,11 @@ export function readWorkerFailure(result: unknown, options: WorkerFailureOptions
   } catch {
     return makeFailure('unreadable result');
   }
+}
+
+/** The value of `phrases` that settings ask for. */
+export function phrasesOf({ phrases, phraseMatch }: DelegationSettings): WorkerFailureOptions['phrases'] {
+  return phrases && phraseMatch === 'anywhere' ? 'anywhere' : phrases;
 }
 
 function makeFailure(reason: string): WorkerFailure {

@@ -7,7 +7,12 @@ import { type Action, givenBack, type Outcome, success } from '../../core/action
 import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
-import { readWorkerFailure, readWorkerText, type WorkerFailure } from '../../core/controls/worker-failure.ts';
+import {
+  phrasesOf,
+  readWorkerFailure,
+  readWorkerText,
+  type WorkerFailure,
+} from '../../core/controls/worker-failure.ts';
 import { applyAll } from '../../core/decide.ts';
 import { reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
@@ -143,7 +148,7 @@ function readReturn<T>(
   }
   if (isRefused(value)) return failure(value.error);
   const previous = request === undefined ? undefined : swapReturn(runtime, site, request, value);
-  const { phrases } = runtime.settings.delegation;
+  const phrases = phrasesOf(runtime.settings.delegation);
   return readWorkerFailure(value, { phrases, worker, ...(previous !== undefined && { previous }) });
 }
 

@@ -37,7 +37,14 @@ const namedPresets = {
     approval: { timeout_secs: 120 },
   },
   delegation: {
-    delegation: { max_failures: 2, on_trip: 'halt', on_failure: 'retry', tools: true, phrases: true },
+    delegation: {
+      max_failures: 2,
+      on_trip: 'halt',
+      on_failure: 'retry',
+      tools: true,
+      phrases: true,
+      phrase_match: 'anywhere',
+    },
   },
   blackbox: {
     task: { max_tool_calls: 50, max_spend_cents: 5000, max_duration_secs: 1800, max_idle_secs: 300 },

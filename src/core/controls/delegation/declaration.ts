@@ -18,6 +18,12 @@ const delegationFields = {
   backoff: flag('Wait 2, 4, 8 ... seconds before the next delegation to a worker that failed.', false, true),
   tools: flag('Whether plain tools count as workers, too.', false, true),
   phrases: flag("Whether a worker's text is searched for phrases of inability.", true, true),
+  phrase_match: choice(
+    '`reported` counts an inability that the worker reports of itself ("I cannot ...", "Unable to ...") without a success; `anywhere` counts the words in any sentence.',
+    'later',
+    'reported',
+    'anywhere',
+  ),
   alternatives: map('Workers to suggest instead of a tripped one, by name.', 'names', 'any'),
   max_depth: wholeNumber('Depth of delegations below the root.', undefined, 'lower', { max: taskDepthMax }),
 } as const satisfies FieldsOf<DelegationSettings>;

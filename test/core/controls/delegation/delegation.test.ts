@@ -23,6 +23,7 @@ const settings: DelegationSettings = {
   backoff: false,
   tools: false,
   phrases: true,
+  phraseMatch: 'reported',
   alternatives: {},
 };
 
