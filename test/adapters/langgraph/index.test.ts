@@ -114,6 +114,18 @@ test('a success after one failure ends the work, and the failure count stays at 
   assert.equal(state.messages.at(-1)?.text, 'Here you are.');
 });
 
+test('reports of finished work that mention what cannot be done are not failures', async () => {
+  const reports = [
+    'The old parser cannot read quotes. I rewrote it.',
+    'Fixed for users who were unable to log in.',
+    'Here.',
+  ];
+  const state = await (await supervised(reports)).begin();
+  assert.deepEqual(state.delegation_failures, {});
+  const literal = await supervised(reports, { policy: { delegation: { phrase_match: 'anywhere' } } });
+  assert.deepEqual((await literal.begin()).delegation_failures, { chef_team: 2 });
+});
+
 test('the failure limit of a single worker applies in the graph', async () => {
   const { begin, sent } = await supervised(cannot, { policy: { delegation: { worker_limits: { chef_team: 4 } } } });
   await begin();
