@@ -166,8 +166,7 @@ export interface DelegationSettings {
   /** Whether a worker's text is searched for phrases of inability. @default true */
   readonly phrases: boolean;
   /**
-   * `reported` counts an inability that the worker reports of itself ("I cannot ...", "Unable to ...") without a
-   * success; `anywhere` counts the words in any sentence.
+   * `reported` counts an inability that a worker reports of itself, without a success; `anywhere` counts the words.
    * @default 'reported'
    */
   readonly phraseMatch: 'reported' | 'anywhere';

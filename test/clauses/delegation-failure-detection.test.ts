@@ -57,22 +57,22 @@ const literally = (text: string) => {
   return gear.task({}, () => gear.delegate('chef_team', says(text))).then(() => failures());
 };
 
-test('D19: with the preset delegation, "cannot" counts in any sentence, and in the reading of compat', async () => {
+test('D19: with the preset delegation, "cannot" counts in any sentence, as in compat', async () => {
   assert.equal(await literally('The oven cannot reach 300 degrees. The list is done.'), 1);
   assert.equal(hasInabilityPhrase('The oven cannot reach 300 degrees.'), true);
 });
 
-test('D20: with the preset delegation, "unable to" counts in any sentence, and in the reading of compat', async () => {
+test('D20: with the preset delegation, "unable to" counts in any sentence, as in compat', async () => {
   assert.equal(await literally('Guests who were unable to pay are on the list.'), 1);
   assert.equal(hasInabilityPhrase('Guests who were unable to pay are on the list.'), true);
 });
 
-test('D21: with the preset delegation, "don\'t have" counts in any sentence, and in the reading of compat', async () => {
+test('D21: with the preset delegation, "don\'t have" counts in any sentence, as in compat', async () => {
   assert.equal(await literally('Most kitchens don\u2019t have a tandoor.'), 1);
   assert.equal(hasInabilityPhrase("Most kitchens don't have a tandoor."), true);
 });
 
-test('D22: with the preset delegation, "do not have ability" counts in any sentence, and in the reading of compat', async () => {
+test('D22: with the preset delegation, "do not have ability" counts in any sentence, as in compat', async () => {
   assert.equal(await literally('Apprentices do not have ability to bake.'), 1);
   assert.equal(hasInabilityPhrase('Apprentices do not have ability to bake.'), true);
 });

@@ -19,7 +19,7 @@ const delegationFields = {
   tools: flag('Whether plain tools count as workers, too.', false, true),
   phrases: flag("Whether a worker's text is searched for phrases of inability.", true, true),
   phrase_match: choice(
-    '`reported` counts an inability that the worker reports of itself ("I cannot ...", "Unable to ...") without a success; `anywhere` counts the words in any sentence.',
+    '`reported` counts an inability that a worker reports of itself, without a success; `anywhere` counts the words.',
     'later',
     'reported',
     'anywhere',

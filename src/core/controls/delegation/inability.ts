@@ -10,49 +10,60 @@ export function hasInabilityPhrase(text: string): boolean {
   return literalPhrase.test(text.replace(apostrophes, "'"));
 }
 
+/** Groups alternatives of a pattern. */
+const either = (...alternatives: readonly string[]) => `(?:${alternatives.join('|')})`;
+const pattern = (...alternatives: readonly string[]) => new RegExp(alternatives.join('|'), 'i');
+
 const adverbs = '(?:(?:also|still|currently|therefore|simply|really|just|unfortunately|sadly|regrettably|now) ){0,2}';
-const unable = '(?:unable to|not able to|not permitted|not allowed)';
-const negated =
-  "(?:can ?not|can't|could not|couldn't|won't be able to|will not be able to|wasn't able to|weren't able to)";
-const missing = "(?:(?:do not|don't|did not|didn't) (?:have|know how)|lack|have no|failed to)";
+const unable = either('unable to', 'not able to', 'not permitted', 'not allowed');
+const future = "(?:won't|will not|wasn't|weren't) (?:be )?able to";
+const negated = either('can ?not', "can't", 'could not', "couldn't", future);
+const missing = either("(?:do not|don't|did not|didn't) (?:have|know how)", 'lack', 'have no', 'failed to');
 
 /** A phrase with a first-person subject: "I cannot …", "we're unable to …", "it is not possible for me". */
-const firstPerson = new RegExp(
-  [
-    `\\b(?:i|we) ${adverbs}(?:${negated}|${missing})\\b`,
-    `\\b(?:i|we)(?:'m|'re|'ve been| am| are| was| were| have been) ${adverbs}${unable}\\b`,
-    '\\b(?:not possible for (?:me|us)|(?:i|we) (?:must|have to) decline)\\b',
-  ].join('|'),
-  'i',
+const firstPerson = pattern(
+  `\\b(?:i|we) ${adverbs}${either(negated, missing)}\\b`,
+  `\\b(?:i|we)(?:'m|'re|'ve been| am| are| was| were| have been) ${adverbs}${unable}\\b`,
+  '\\b(?:not possible for (?:me|us)|(?:i|we) (?:must|have to) decline)\\b',
 );
 
-/** A phrase without a subject at the beginning of a sentence: "Unable to …", "Sorry, cannot …", "Result: failed to …". */
-const withoutSubject = new RegExp(
-  `^\\W*(?:\\w+: ?)?(?:(?:sorry|apologies|unfortunately|regrettably|sadly|so|but|and|still),? ){0,2}(?:${negated}|unable to|not able to|(?:do not|don't) have|no ability|failed to)\\b`,
-  'i',
+const openings = '(?:\\w+: ?)?(?:(?:sorry|apologies|unfortunately|regrettably|sadly|so|but|and|still),? ){0,2}';
+const bareMissing = either("(?:do not|don't) have", 'no ability', 'failed to');
+
+/** A phrase without a subject at the beginning of a sentence: "Unable to …", "Sorry, cannot …". */
+const withoutSubject = pattern(`^\\W*${openings}${either(negated, 'unable to', 'not able to', bareMissing)}\\b`);
+
+const troubles = either(
+  ...['bug', 'comment', 'concern', 'conflict', 'defect', 'error', 'failure', 'flaw', 'issue', 'leak', 'problem'],
+  ...['question', 'regression', 'vulnerabilit', 'warning'],
 );
 
 /** A search that found nothing wrong: "I could not find any issues". */
-const nothingWrong =
-  /\b(?:find|see|spot|detect|identify|reproduce|have) (?:any|further|other|more|additional)(?: [\w-]+){0,2} (?:bugs?|comments?|concerns?|conflicts?|defects?|errors?|failures?|flaws?|issues?|leaks?|problems?|questions?|regressions?|vulnerabilit(?:y|ies)|warnings?)\b/i;
-
-const done =
-  '(?:added|applied|booked|built|cancelled|canceled|changed|completed|confirmed|created|deleted|deployed|fixed|implemented|initiated|installed|merged|modified|moved|placed|processed|refactored|refunded|removed|renamed|replaced|resolved|rewrote|rewritten|sent|set up|solved|submitted|transferred|updated|wrote|written)';
-
-/** Words that report finished work, if their clause has no negation. */
-const success = new RegExp(
-  [
-    `^\\W*${done}\\b`,
-    `\\b(?:(?:i|we)(?: have|'ve)?|(?:has|have) been|now) ${done}\\b`,
-    '\\b(?:done|fixed|finished|resolved|solved|succeeded|successful(?:ly)?|all set|is confirmed|now works?|works? now|working now|status: (?:completed|done|ok|success))\\b',
-    "\\b(?:all|tests?|checks?) (?:now )?pass(?:es|ed|ing)?\\b|\\bchanges (?:i|we)(?: have|'ve)? made\\b",
-    "\\bhere(?:'s| is| are) (?:the|a) (?:answer|information|list|report|results?|summary)\\b|(?<!\\bto )\\bcomplete$",
-  ].join('|'),
-  'i',
+const nothingWrong = pattern(
+  `\\b(?:find|see|spot|detect|identify|reproduce|have) (?:any|further|other|more)(?: [\\w-]+){0,2} ${troubles}`,
 );
 
-const negation =
-  /\b(?:not|never|no|cannot|without|unable|failed|fails|until|unless|before|if|once|would|should|could|must|to be|tried|attempted|nothing|none|neither|nor)\b|n't\b/i;
+const done = either(
+  ...['added', 'applied', 'booked', 'built', 'cancell?ed', 'changed', 'completed', 'confirmed', 'created', 'deleted'],
+  ...['deployed', 'fixed', 'implemented', 'initiated', 'installed', 'merged', 'modified', 'moved', 'placed'],
+  ...['processed', 'refactored', 'refunded', 'removed', 'renamed', 'replaced', 'resolved', 'rewrote', 'rewritten'],
+  ...['sent', 'set up', 'solved', 'submitted', 'transferred', 'updated', 'wrote', 'written'],
+);
+
+/** Words that report finished work, if their clause has no negation. */
+const success = pattern(
+  `^\\W*${done}\\b`,
+  `\\b(?:(?:i|we)(?: have|'ve)?|(?:has|have) been|now) ${done}\\b`,
+  '\\b(?:done|fixed|finished|resolved|solved|succeeded|successful(?:ly)?|all set|is confirmed)\\b',
+  '\\b(?:now works?|works? now|working now|status: (?:completed|done|ok|success))\\b',
+  "\\b(?:all|tests?|checks?) (?:now )?pass(?:es|ed|ing)?\\b|\\bchanges (?:i|we)(?: have|'ve)? made\\b",
+  "\\bhere(?:'s| is| are) (?:the|a) (?:answer|information|list|report|results?|summary)\\b|(?<!\\bto )\\bcomplete$",
+);
+
+const negation = pattern(
+  '\\b(?:not|never|no|cannot|without|unable|failed|fails|nothing|none|neither|nor|tried|attempted)\\b',
+  "\\b(?:until|unless|before|if|once|would|should|could|must|to be)\\b|n't\\b",
+);
 
 const clauseEnd = /[,()\u2013\u2014]| - | (?:but|and|so|because|since|while|although|though|however) /i;
 
