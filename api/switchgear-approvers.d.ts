@@ -8,7 +8,11 @@ export interface Answer {
 export interface Approver {
     readonly name: string;
     isAvailable?(): boolean;
-    ask(card: Card, signal: AbortSignal): Promise<Answer>;
+    ask(card: QuestionCard, signal: AbortSignal): Promise<Answer>;
+}
+
+export interface QuestionCard extends Card {
+    readonly input?: string;
 }
 
 export interface TerminalOptions {

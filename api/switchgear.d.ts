@@ -15,6 +15,9 @@ export interface Action {
     readonly turnId?: string;
     readonly hits?: readonly RuleHit[];
     readonly approvedBy?: string;
+    readonly approvedFor?: {
+        readonly rules: readonly string[];
+    };
 }
 
 export type ActionKind = 'tool' | 'model' | 'delegation' | 'step';
@@ -53,7 +56,7 @@ export type AnyFunction = (...args: any[]) => unknown;
 export interface Approver {
     readonly name: string;
     isAvailable?(): boolean;
-    ask(card: Card, signal: AbortSignal): Promise<Answer>;
+    ask(card: QuestionCard, signal: AbortSignal): Promise<Answer>;
 }
 
 export interface BreakerHandle {
@@ -149,13 +152,14 @@ export interface Card {
     readonly answer?: CardAction;
     readonly by?: string;
     readonly expiresAtMs?: number;
+    readonly digest?: string;
     readonly step?: CardStep;
 }
 
 export type CardAction = (typeof cardActions)[number];
 
 export interface Cards {
-    list(): readonly Card[];
+    list(): readonly QuestionCard[];
     answer(cardId: string, answer: CardAction, by: string): Card | undefined;
 }
 
@@ -488,6 +492,10 @@ export interface Price {
 export interface Prices {
     price(usage: Usage): Price | undefined;
     highestPrice(usage: Usage): Price;
+}
+
+export interface QuestionCard extends Card {
+    readonly input?: string;
 }
 
 export interface Refusal {

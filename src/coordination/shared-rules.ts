@@ -5,7 +5,7 @@
 
 import type { Action } from '../core/action.ts';
 import type { Control } from '../core/control.ts';
-import { type CountedRule, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
+import { type CountedRule, isApproved, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
 import type { ControlEvent } from '../core/event.ts';
 import { frequencyHistoryMax, grantKeepMs, ruleCellsMax } from '../core/limits.ts';
 import { isRetry, retryTimeAfter } from '../core/retry-delay.ts';
@@ -145,7 +145,7 @@ function makeTransaction(
     queueIfUnavailable,
     marks: counted.map(({ window, rule, condition: { count, windowMs } }) => {
       // A call that a person approved is marked even if the window is full.
-      const isFree = queueIfUnavailable || (rule.action === 'confirm' && action.approvedBy !== undefined);
+      const isFree = queueIfUnavailable || (rule.action === 'confirm' && isApproved(action, rule));
       const mark = { key: window, id, atMs, keepMs: windowMs, cap: frequencyHistoryMax };
       return isFree ? mark : { ...mark, most: count };
     }),

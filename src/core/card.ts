@@ -32,8 +32,20 @@ export interface Card {
   readonly answer?: CardAction;
   readonly by?: string;
   readonly expiresAtMs?: number;
+  /** The keyed digest of what is approved: the tool, its whole input, the task and the rules that ask. */
+  readonly digest?: string;
   /** The chain step that waits for the answer, and the rules that ask. */
   readonly step?: CardStep;
+}
+
+/** A question as the person who is asked sees it. The store keeps its input sealed, and only while it is open. */
+export interface QuestionCard extends Card {
+  /**
+   * The arguments of the call: one line, at most about 8,000 characters, secrets masked by kind and length. Empty for a
+   * call without arguments.
+   * @default none
+   */
+  readonly input?: string;
 }
 
 /** The chain step that a card is about. */

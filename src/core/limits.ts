@@ -196,8 +196,20 @@ export const runRenewMs = 5_000;
 export const answerPollMs = 1_000;
 export const webhookTimeoutMs = 10_000;
 export const webhookBytesMax = 65_536;
-/** Characters of arguments that a question shows. */
-export const questionArgsMax = 2_000;
+/** Characters of arguments that a question shows, and of one text in them: the first that lets all of them fit. */
+export const shownInputMax = 8_000;
+export const shownTextMaxima = [4_000, 1_000, 250, 60] as const;
+/** Levels and values of arguments that a question shows, and characters of them that are searched for secrets. */
+export const shownDepthMax = 16;
+export const shownEntriesMax = 1_000;
+export const shownWorkMax = 200_000;
+/** Characters of arguments that a list of questions shows. */
+export const listedInputMax = 400;
+/** Properties and levels of arguments that a digest reads; a larger call cannot be approved. */
+export const canonicalEntriesMax = 100_000;
+export const canonicalDepthMax = 400;
+/** How long a removed input of a question leaves its empty cell in the store. */
+export const removedInputKeepMs = 60_000;
 /** Standing approvals in a list. */
 export const standingApprovalsMax = 1_000;
 /** Processes of a machine that are read, polling interval while a process tree ends, and rounds of killing it. */

@@ -209,6 +209,8 @@ export interface RuleSettings {
 export interface ApprovalSettings {
   /** Time a person has to answer; without an answer the action is refused. @default 120 */
   readonly timeoutSecs: number;
+  /** Names of arguments whose values a question masks, beside those that look like secrets. @default [] */
+  readonly redact: readonly string[];
 }
 
 /** The cost of a model call whose price is unknown. */

@@ -1,6 +1,6 @@
 /** The public types of the gear, its tasks and its breakers. */
 
-import type { Card, CardAction } from '../core/card.ts';
+import type { Card, CardAction, QuestionCard } from '../core/card.ts';
 import type { Control, Gauge } from '../core/control.ts';
 import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
 import type { BreakerStats } from '../core/controls/breaker/stats.ts';
@@ -219,8 +219,8 @@ export interface Snapshot {
 
 /** The inbox of a gear. */
 export interface Cards {
-  /** Every card in the store, open or answered. */
-  list(): readonly Card[];
+  /** Every card in the store, open or answered; open questions of this gear have their `input`. */
+  list(): readonly QuestionCard[];
   /** Answers a card. A waiting call receives `approve` and `decline`. Returns undefined if the id is unknown. */
   answer(cardId: string, answer: CardAction, by: string): Card | undefined;
 }

@@ -20,6 +20,7 @@ import { findOneOffTarget, makeTarget } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
 import { entries, fn as isFunction, name as isName, list, options, whole } from './runtime/option-checks.ts';
 import { type Runtime, type RuntimeOverrides, registerRuntime } from './runtime/runtime.ts';
+import { listCards } from './tasks/cards.ts';
 import { haltByOperator } from './tasks/halt.ts';
 import { runTask } from './tasks/run-task.ts';
 import { stopSweep } from './tasks/sweep.ts';
@@ -38,7 +39,7 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
       return runtime.settings;
     },
     cards: {
-      list: () => store.cards(),
+      list: () => listCards(runtime),
       answer: (card, answer, by) => answerCard(runtime, card, answer, by),
     },
     guard: (name, fn, guardOptions) => guard(runtime, name, fn, guardOptions),

@@ -94,6 +94,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     timeouts: createTimerQueue(clock),
     probes: new Set(),
     waiting: new Map(),
+    inputs: new Map(),
     reportedOnce: new Set(),
     applyOrders: undefined,
     showing: undefined,

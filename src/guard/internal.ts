@@ -3,15 +3,18 @@
  * compat.
  */
 
+export { digestApproval, secretOf } from './approval/approval-digest.ts';
+export { inputKey, readInput, storeInput } from './approval/sealed-input.ts';
+export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
 export { appendEntry, countError, errorMessage, keepsContent, publishEntry } from './journal/journal.ts';
-export type { askPerson } from './route/approval.ts';
+export type { AskedCall, askPerson } from './route/approval.ts';
 export { type CallSite, callSiteFor, type Target, targetFor } from './route/call-site.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { type Runtime, runtimeOf } from './runtime/runtime.ts';
-export { hashQuestion, makeQuestionCard, openCard, redactCard, updateCard } from './tasks/cards.ts';
+export { makeQuestionCard, openCard, redactCard, shortDigest, updateCard, withInput } from './tasks/cards.ts';
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
 export { observe } from './tasks/observe.ts';

@@ -14,7 +14,7 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
-import { applyAndCheck, fingerprint, type Runtime, type Target, targetFor } from '../guard/internal.ts';
+import { applyAndCheck, type Runtime, type Target, targetFor } from '../guard/internal.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
@@ -156,14 +156,14 @@ function waitOrAsk(
       decision: recordAnswer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${cause}` }),
     };
   }
-  const question = askByCard(runtime, task.node, event.tool, fingerprint(event.tool, [event.input]), stop);
+  const question = askByCard(runtime, task.node, event.tool, call.args, stop);
   if ('refusalCode' in question) return deny(question.refusalCode);
   if ('open' in question) {
     // The clocks of the task stop while a person is asked.
     applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
     return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
   }
-  const approved = { ...call, approvedBy: question.by };
+  const approved = { ...call, approvedBy: question.by, approvedRules: stop.rules };
   const retried = proposeDetached(runtime, task.node, approved);
   return 'later' in retried ? deny() : concludeProposal(session, task, event, approved, retried);
 }

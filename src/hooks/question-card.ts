@@ -1,15 +1,17 @@
 /**
- * A question to a person that outlives its hook: one card for each task, tool and set of arguments. The same call,
- * made again, finds the card and its answer.
+ * A question to a person that outlives its hook: one card for each task, tool, set of arguments and rules. The same
+ * call, made again, finds the card and its answer.
  */
 
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import {
-  hashQuestion,
+  digestApproval,
   makeQuestionCard,
   openCard,
   type Runtime,
+  shortDigest,
+  showInput,
   type TaskState,
   updateCard,
 } from '../guard/internal.ts';
@@ -25,20 +27,23 @@ export function askByCard(
   runtime: Runtime,
   task: TaskState,
   tool: string,
-  argsFingerprint: number,
+  args: readonly unknown[],
   stop: Stop,
 ): QuestionResult {
-  const { store, clock } = runtime;
+  const { store, clock, settings } = runtime;
   const atMs = clock.nowMs();
-  const question = { task: task.id, title: `${task.agent} wants to call ${tool}` };
-  const digest = hashQuestion(store.shared?.secret ?? '', [task.id, tool, argsFingerprint]);
+  const digest = digestApproval(store, { tool, task: task.id, args, stop });
+  if (digest === undefined) return { refusalCode: 'rule_unanswered' };
+  const question = { task: task.id, title: `${task.agent} wants to call ${tool}`, digest };
   for (let tries = 1; tries <= questionTriesMax; tries++) {
-    const id = `hook-${digest}-${tries}`;
+    const id = `hook-${shortDigest(digest)}-${tries}`;
     const card = store.card(id);
     if (card === undefined) {
-      openCard(runtime, makeQuestionCard(runtime, id, stop, question, atMs), task, atMs);
+      const input = showInput(args, settings.approval.redact);
+      openCard(runtime, makeQuestionCard(runtime, id, stop, question, atMs), task, atMs, input);
       return { open: id };
     }
+    if (card.digest !== digest) continue; // The card is for other arguments whose digest begins alike.
     if (card.state === 'used') continue; // An earlier call used this card; a card approves one call.
     const isPast = card.expiresAtMs !== undefined && atMs >= card.expiresAtMs;
     if (card.state === 'expired') continue;

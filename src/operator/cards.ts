@@ -5,10 +5,11 @@ import { isOwnerGone } from '../chains/run/ownership.ts';
 import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
 import type { RunState } from '../chains/run/state/run-state.ts';
 import { loadRun } from '../chains/run/storage/runs.ts';
-import type { Card, CardAction } from '../core/card.ts';
+import type { Card, CardAction, QuestionCard } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
+import { readInput, withInput } from '../guard/internal.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
 import { storeWriteError } from './orders.ts';
@@ -79,16 +80,17 @@ export function sortCards(cards: readonly Card[]): readonly Card[] {
   );
 }
 
-/** A card with its chain run, if the store has the run. */
-export interface CardWithRun {
-  readonly card: Card;
-  readonly run?: RunState;
+/** The card with the input of the call that it asks about; the store has the input only while the question is open. */
+export async function loadQuestion(store: CrossProcessStore, card: Card): Promise<QuestionCard> {
+  if (card.kind !== 'ask' || !isOpen(card, store.clock.nowMs())) return card;
+  return withInput(card, await readInput(store, card.id));
 }
 
-/** Loads the chain run of a card and restores the parameters in the card that the stored card hides. */
-export async function loadCardAndRun(store: CrossProcessStore, card: Card): Promise<CardWithRun> {
+/** The card as a person reads it: with its input, and with the parameters of its chain run that the store hides. */
+export async function loadReadableCard(store: CrossProcessStore, card: Card): Promise<QuestionCard> {
   const run = card.step && (await loadRun(store, card.step.run).catch((): undefined => undefined));
-  return run === undefined ? { card } : { card: createParamRestorer(run.chain, run.params)(card), run };
+  const restored = run === undefined ? card : createParamRestorer(run.chain, run.params)(card);
+  return loadQuestion(store, restored);
 }
 
 /** Approves or declines the card whose id has this prefix; throws `not_answered` if the card does not accept it. */

@@ -1,6 +1,6 @@
 /** The interface of approvers: the way to ask a person for an approval. */
 
-import type { Card } from '../core/card.ts';
+import type { QuestionCard } from '../core/card.ts';
 
 /** The answer of a person to a card. */
 export interface Answer {
@@ -21,6 +21,9 @@ export interface Approver {
   readonly name: string;
   /** Whether a person can be reached now; an approver without this method always can. */
   isAvailable?(): boolean;
-  /** Resolves with the answer of a person. The signal aborts when no answer is needed any more. */
-  ask(card: Card, signal: AbortSignal): Promise<Answer>;
+  /**
+   * Resolves with the answer of a person. `card.input` shows the arguments of the call, also as the last line of
+   * `card.evidence`. The signal aborts when no answer is needed any more.
+   */
+  ask(card: QuestionCard, signal: AbortSignal): Promise<Answer>;
 }

@@ -5,10 +5,9 @@ import {
   listStandingApprovals,
   type StandingApproval,
 } from '../../chains/run/approval/standing-approvals.ts';
-import { formatArgs } from '../../chains/run/approval/stored-card.ts';
-import { readStepArgs } from '../../chains/run/storage/outputs.ts';
-import type { CardAction } from '../../core/card.ts';
+import type { CardAction, QuestionCard } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { listedInputMax } from '../../core/limits.ts';
 import {
   answerQuestion,
   describeCardState,
@@ -16,7 +15,8 @@ import {
   findAbandonedRun,
   findByIdPrefix,
   isOpen,
-  loadCardAndRun,
+  loadQuestion,
+  loadReadableCard,
   readCards,
   sortCards,
 } from '../../operator/cards.ts';
@@ -81,20 +81,39 @@ async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal
   const atMs = store.clock.nowMs();
   const all = sortCards(await readCards(store));
   const cards = switches.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
-  if (switches.has('--json')) terminal.out(JSON.stringify(cards, null, 2));
-  else if (cards.length === 0) terminal.out('No open cards.');
+  if (switches.has('--json')) {
+    const questions = await Promise.all(cards.map((card) => loadQuestion(store, card)));
+    terminal.out(JSON.stringify(questions, null, 2));
+  } else if (cards.length === 0) terminal.out('No open cards.');
   else {
-    const shown = await Promise.all(cards.map(async (card) => (await loadCardAndRun(store, card)).card));
+    const shown = await Promise.all(cards.map((card) => loadReadableCard(store, card)));
     const rows = shown.map((card) => [
       { text: card.id },
       { text: card.kind, style: card.kind === 'ask' ? ('yellow' as const) : undefined },
       { text: describeSubject(card) },
       describeCardState(card, atMs),
-      { text: card.evidence.at(-1) ?? card.code, style: 'dim' as const },
+      { text: describeReason(card), style: 'dim' as const },
     ]);
-    for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
+    for (const [at, line] of formatTable(rows, createPaint(terminal)).entries()) {
+      terminal.out(line);
+      const input = formatListedInput(shown[at]!);
+      if (input !== undefined) terminal.out(`    ${sanitizeText(input)}`);
+    }
   }
   return exitCodes.ok;
+}
+
+/** The last sentence of a card before its input. */
+function describeReason({ evidence, input, code }: QuestionCard): string {
+  return (input ? evidence.at(-2) : evidence.at(-1)) ?? code;
+}
+
+/** The input of a question in a list, shortened. */
+function formatListedInput({ id, evidence, input }: QuestionCard): string | undefined {
+  const line = input ? evidence.at(-1) : undefined;
+  if (line === undefined || line.length <= listedInputMax) return line;
+  const left = line.length - listedInputMax;
+  return `${line.slice(0, listedInputMax)}… (${left} characters more: switchgear inbox show ${id})`;
 }
 
 async function show(
@@ -104,11 +123,10 @@ async function show(
 ): Promise<number> {
   const storedCard = findByIdPrefix(await readCards(store), positionals[1]!, 'card');
   if (switches.has('--json')) {
-    terminal.out(JSON.stringify(storedCard, null, 2));
+    terminal.out(JSON.stringify(await loadQuestion(store, storedCard), null, 2));
     return exitCodes.ok;
   }
-  const { card, run } = await loadCardAndRun(store, storedCard);
-  const line = run && formatArgs(await readStepArgs(store, run, card.step?.id ?? ''));
+  const card = await loadReadableCard(store, storedCard);
   const atMs = store.clock.nowMs();
   const rows = [
     ['card', card.id],
@@ -116,7 +134,6 @@ async function show(
     ...(card.kind === 'ask' ? [] : [['code', card.code]]), // The code of a question is that of its refusal.
     ['state', describeCardState(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
-    ...(line === undefined ? [] : [['', line]]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);

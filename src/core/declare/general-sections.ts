@@ -73,6 +73,11 @@ export const budgetFields = {
 
 const approval = {
   timeout_secs: secs('Time a person has to answer; without an answer the action is refused.', 120, 'any'),
+  redact: texts(
+    'Names of arguments whose values a question masks, beside those that look like secrets. `*` = any characters.',
+    [],
+    'fewer',
+  ),
 } as const satisfies FieldsOf<ApprovalSettings>;
 
 const prices = {
@@ -114,7 +119,7 @@ const abilities = {
 
 /** The sections of the parts around the controls. */
 export const generalSections = [
-  { name: 'approval', doc: 'How long a person has to answer a question.', fields: approval },
+  { name: 'approval', doc: 'How long a person has to answer a question, and what a question masks.', fields: approval },
   { name: 'prices', doc: 'The cost of a model call whose price is unknown.', fields: prices },
   { name: 'journal', doc: 'Which entries the journal keeps, and how much of the arguments.', fields: journal },
   { name: 'alerts', doc: 'The values above which a breaker raises an alert.', fields: alerts },

@@ -3,7 +3,7 @@
  * worker.
  */
 
-import { type Action, givenBack, type Outcome, success } from '../../core/action.ts';
+import { type Action, givenBack, type Outcome, type Permit, success } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
@@ -21,13 +21,14 @@ import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { Task, TaskResult } from '../api.ts';
 import type { DelegateOptions } from '../call-options.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
-import { type AdmitResult, explainStop, isStop, refuseForGood } from '../route/admission.ts';
+import { explainStop, refuseForGood } from '../route/admission.ts';
 import { proposeInRounds } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { settleCall, timeoutError } from '../route/live-call.ts';
 import { noLists, readSettlement } from '../route/outcome.ts';
 import { makeAction } from '../route/proposal.ts';
-import { deliverRefusal, refuseOnError } from '../route/refusal-delivery.ts';
+import { deliverRefusal, refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
+import type { JudgedCall, RoundsResult } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
@@ -52,27 +53,31 @@ export async function delegate<T>(
   const parent = frameOf(runtime)?.task;
   const args = request === undefined ? [] : [request];
   let site: CallSite | undefined;
-  let admission: AdmitResult;
+  let result: RoundsResult<BegunDelegation>;
   try {
     const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
     site = current;
     const act = () => makeAction(runtime, current, args, {});
     // A worker starts in a new tick, with any verdict.
-    admission = await (tooDeep(runtime, current, act) ?? proposeInRounds(runtime, current, args, act));
+    const stop = tooDeep(runtime, current, act);
+    const begin: JudgedCall<BegunDelegation>['begin'] = (permit, isApproved) => ({ permit, isApproved });
+    result = await (stop === undefined ? proposeInRounds(runtime, { site: current, args, act, begin }) : { stop });
   } catch (error) {
     return deliverRefusal(runtime, refuseOnError(runtime, 'delegate', worker, error), site);
   }
-  if (isStop(admission)) return deliverRefusal(runtime, explainStop(admission, site, clock.nowMs()), site);
-  const call = { site, permit: admission, settled: false };
-  if (parent?.halt !== undefined) {
-    settleCall(runtime, call, givenBack); // The task was halted meanwhile, so the worker does not start.
-    return deliverRefusal(runtime, parent.halt, site);
+  if ('stop' in result) return deliverRefusal(runtime, explainStop(result.stop, site, clock.nowMs()), site);
+  const { permit, isApproved } = result.begun;
+  const call = { site, permit, settled: false };
+  if (parent?.halt !== undefined || !isApproved()) {
+    settleCall(runtime, call, givenBack); // The task was halted or the request changed, so the worker does not start.
+    const changed = undecidedRefusal(worker, 'the request changed after it was approved');
+    return deliverRefusal(runtime, parent?.halt ?? changed, site);
   }
   let child: TaskState | undefined;
-  let result: TaskResult<T>;
+  let ended: TaskResult<T>;
   try {
     child = startTask(runtime, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
-    result = await inTime(runtime, child, secs, runTask(runtime, child, run));
+    ended = await inTime(runtime, child, secs, runTask(runtime, child, run));
   } catch (error) {
     settleCall(runtime, call, ignored);
     const { names, message } = readError(error);
@@ -82,17 +87,23 @@ export async function delegate<T>(
       recordDelegation(runtime, site, child, failure(message || names[0]!));
     throw error;
   }
-  if (result.status === 'halted') {
+  if (ended.status === 'halted') {
     settleCall(runtime, call, ignored);
-    const { task, control, message } = result.halt;
+    const { task, control, message } = ended.halt;
     // A worker that a person stopped, or that was halted with an ancestor, has not failed.
     if (task === child.id && control !== 'operator') recordDelegation(runtime, site, child, failure(message));
-    return deliverRefusal(runtime, result.halt, site);
+    return deliverRefusal(runtime, ended.halt, site);
   }
-  const { value } = result;
+  const { value } = ended;
   settleCall(runtime, call, success, readSettlement(runtime, site, { value }, {}, success));
   recordDelegation(runtime, site, child, readReturn(runtime, site, value, judge, request));
   return value;
+}
+
+/** An admitted delegation, and whether its approval is still for its request. */
+interface BegunDelegation {
+  readonly permit: Permit;
+  readonly isApproved: () => boolean;
 }
 
 /** Runs the work with a timeout; at the timeout the child task is halted. */

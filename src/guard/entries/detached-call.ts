@@ -19,6 +19,8 @@ export interface ProposedCall {
   readonly turnId?: string | undefined;
   /** The person who approved the call, in the round after a question. */
   readonly approvedBy?: string | undefined;
+  /** The rules that the approval is for. */
+  readonly approvedRules?: readonly string[] | undefined;
 }
 
 /** The decision on a call: a permit, a refusal, or a stop that waits or asks. */
@@ -69,9 +71,11 @@ export function settleDetached(
   settleEnding(runtime, { site, permit, settled: false }, ending);
 }
 
-function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, approvedBy }: ProposedCall) {
+function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, ...approval }: ProposedCall) {
   const action = makeAction(runtime, site, args, {}, id, turnId);
-  return approvedBy === undefined ? action : { ...action, approvedBy };
+  const { approvedBy, approvedRules: rules } = approval;
+  if (approvedBy === undefined) return action;
+  return { ...action, approvedBy, ...(rules !== undefined && { approvedFor: { rules } }) };
 }
 
 /** Adds the stored id of a probe to its permit, with which another process settles it. */

@@ -1,16 +1,18 @@
 /** Guards a call of a framework with the framework's call id, turn, signal and way to ask a person. */
 
-import type { Action } from '../../core/action.ts';
+import type { Action, Permit } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
-import { callSitesMax } from '../../core/limits.ts';
+import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { Call, Switchgear, Task } from '../api.ts';
+import { digestApproval } from '../approval/approval-digest.ts';
+import { formatInputLine, showInput } from '../approval/shown-input.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import {
@@ -21,12 +23,19 @@ import {
   needsAnotherRound,
   refuseForGood,
 } from '../route/admission.ts';
-import { proposeInRounds, settleEnding } from '../route/call.ts';
+import { settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { LiveCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { attachHint, refuseOnError } from '../route/refusal-delivery.ts';
-import { laterRounds } from '../route/rounds.ts';
+import {
+  type Approval,
+  digestOf,
+  type JudgedCall,
+  laterRounds,
+  type RoundsResult,
+  tooLargeReason,
+} from '../route/rounds.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundedModelName, priceUsage } from '../tasks/cost.ts';
@@ -76,20 +85,30 @@ export async function hostCall<T>(
   } catch (error) {
     return { refusal: refuseOnError(runtime, 'admit', name, error) };
   }
-  if (isStop(admission) && needsAnotherRound(admission)) {
-    const question = admission.kind === 'ask' && runtime.approver === undefined ? host.ask : undefined;
-    const why = admission.reason === undefined ? '' : `: ${admission.reason}`;
-    const answer = await question?.(`${site.agent} wants to call ${name}${why}`);
+  const begin = (permit: Permit): BegunCall<T> => {
+    const call = new LiveCall(runtime, site, permit);
+    return { call, work: perform(call, run, host) };
+  };
+  let result: RoundsResult<BegunCall<T>>;
+  if (!isStop(admission)) result = { begun: begin(admission) };
+  else if (!needsAnotherRound(admission)) result = { stop: admission };
+  else {
+    const judged = { site, args, act, begin };
+    const isHostAsked = admission.kind === 'ask' && runtime.approver === undefined && host.ask !== undefined;
+    const answer = isHostAsked ? await askHost(runtime, judged, admission, host) : undefined;
     try {
-      admission = await laterAdmission(runtime, site, args, act, admission, answer);
+      result =
+        answer !== undefined && 'kind' in answer
+          ? { stop: refuseForGood(runtime, site, act(), answer, 'ask') }
+          : await laterRounds(runtime, judged, admission, answer);
     } catch (error) {
       return { refusal: refuseOnError(runtime, 'admit', name, error) };
     }
   }
-  if (isStop(admission)) return { refusal: explainStop(admission, site, clock.nowMs()) };
-  const call = new LiveCall(runtime, site, admission);
+  if ('stop' in result) return { refusal: explainStop(result.stop, site, clock.nowMs()) };
+  const { call, work } = result.begun;
   try {
-    return { value: await perform(call, run, host) };
+    return { value: await work };
   } catch (error) {
     const halt = site.task?.halt;
     // A call that the halt of its task aborted ends as a refused call, with any error of the client.
@@ -98,21 +117,53 @@ export async function hostCall<T>(
   }
 }
 
-/** Judges a call again after a wait or a question, with the person's answer if the host asked. */
-async function laterAdmission(
+/** A call that was admitted and runs. */
+interface BegunCall<T> {
+  readonly call: LiveCall;
+  readonly work: Promise<T>;
+}
+
+/** The digests of calls that a host was asked about and has not answered yet, by gear and call. */
+const askedDigests = new WeakMap<Runtime, Map<string, string>>();
+
+/** Remembers what a host is asked about until its answer; returns what it was asked about first under this call id. */
+function rememberAsked(runtime: Runtime, name: string, id: string | undefined, digest: string): string {
+  if (id === undefined || id === '') return digest;
+  const asked = askedDigests.get(runtime) ?? new Map<string, string>();
+  askedDigests.set(runtime, asked);
+  return getOrCreate(asked, `${name}\n${id}`, countedIdsMax, () => digest);
+}
+
+/** The digest of a call without its task, which may be another one when the host comes back with the answer. */
+function digestHostCall({ store }: Runtime, name: string, args: readonly unknown[], stop: Stop): string | undefined {
+  return digestApproval(store, { tool: name, task: undefined, args, stop });
+}
+
+/**
+ * Asks a person through the host. Returns the approval, or the stop that refuses the call: also if the host was asked
+ * about other arguments under the same call id. Errors of the host pass through.
+ */
+async function askHost<T>(
   runtime: Runtime,
-  site: CallSite,
-  args: readonly unknown[],
-  plain: () => Action,
-  first: Stop,
-  answer: Answer | undefined,
-): Promise<AdmitResult> {
-  if (answer?.approved === false) {
-    return refuseForGood(runtime, site, plain(), { ...first, kind: 'deny', code: 'rule_declined' }, 'ask');
-  }
-  const act = answer === undefined ? plain : () => ({ ...plain(), approvedBy: answer.by });
-  if (answer === undefined) return laterRounds(runtime, site, args, first, act);
-  return proposeInRounds(runtime, site, args, act);
+  judged: JudgedCall<T>,
+  stop: Stop,
+  { id, ask }: HostCall,
+): Promise<Approval | Stop> {
+  const { site, args } = judged;
+  const { name } = site.target;
+  const unanswered: Stop = { ...stop, kind: 'deny', code: 'rule_unanswered' };
+  const digest = digestOf(runtime, judged, stop);
+  const asked = digestHostCall(runtime, name, args, stop);
+  if (digest === undefined || asked === undefined) return { ...unanswered, reason: tooLargeReason };
+  const first = rememberAsked(runtime, name, id, asked);
+  const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
+  const shown = formatInputLine(showInput(args, runtime.settings.approval.redact));
+  const answer = await ask!(`${site.agent} wants to call ${name}${why}${shown === undefined ? '' : `, ${shown}`}`);
+  askedDigests.get(runtime)?.delete(`${name}\n${id}`);
+  if (answer?.approved === false) return { ...unanswered, code: 'rule_declined' };
+  if (answer?.approved !== true) return unanswered;
+  if (first !== asked) return { ...unanswered, reason: 'its arguments changed after a person was asked' };
+  return { by: answer.by, stop, digest };
 }
 
 /** Whether the host may have to ask a person. */
@@ -128,7 +179,12 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
   try {
     const [site, act] = proposalOf(runtime, name, args, host);
     const proposal = { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() } as const;
-    return site.task?.haltStop === undefined && decide(site.panel, proposal).verdict.kind === 'ask';
+    if (site.task?.haltStop !== undefined) return false;
+    const { verdict } = decide(site.panel, proposal);
+    if (verdict.kind !== 'ask') return false;
+    const digest = digestHostCall(runtime, name, args, verdict);
+    if (digest !== undefined) rememberAsked(runtime, name, host.id, digest);
+    return true;
   } catch (error) {
     countError(runtime, 'admit', error);
     return false; // The call itself is judged later, and refused on an error.

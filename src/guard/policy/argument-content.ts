@@ -5,6 +5,7 @@
 
 import type { EntryBody } from '../../core/event.ts';
 import { fingerprintDepthMax, fingerprintEntriesMax, fullContentMax, redactedContentMax } from '../../core/limits.ts';
+import { isSecretFlag, isSecretName, maskSecrets } from '../../core/secret-shapes.ts';
 import type { JournalSettings } from '../../core/settings.ts';
 import type { ArgumentContent } from '../../ports/policy.ts';
 
@@ -47,35 +48,8 @@ interface Walk {
 
 const hidden = '[redacted]';
 
-/** Names of secrets, in fields and in texts. */
-const secretWords =
-  'pass(?:word|wd|phrase)|secret|(?:api|access|private|signing)[-_]?key|authorization|cookie|credentials?';
-
-/** Matches field names whose values are secrets. */
-const secretName = new RegExp(`${secretWords}|(?:^|[_-])(?:pass|pwd)$|token$`, 'i');
-
-/** Matches a value with its quotes, which may be escaped, and whose end may be cut off. */
-const said = /(?:\\*"[^"]*(?:"|$)|\\*'[^']*(?:'|$)|[^\s"'&,;]+)/.source;
-const secretWord = `(?:${secretWords}|[_-](?:pass|pwd)|token)`;
-
-const secretFlag = new RegExp(`^--?[\\w-]*${secretWord}$`, 'i');
-
-/** Matches secrets in a text; the first group stays. */
-const secrets: readonly RegExp[] = [
-  /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /(\b(?:authorization|cookie)\s*:\s*)(?=[^\s"'\\])[^"'\r\n\\]+/gi,
-  /(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
-  /(:\/\/)[^\s/:@]*:[^\s/@]+(?=@)/g,
-  /(\s(?:-u|--user)[\s=]*[^\s:]+:)\S+/g,
-  new RegExp(`(${secretWord}\\\\*["']?\\s*[=:]\\s*)${said}`, 'gi'),
-  new RegExp(`(--?[\\w-]*${secretWord}\\s+)${said}`, 'gi'),
-  /(\b)(?:sk|pk|rk|gh[opsu]|github_pat|glpat|xox[abprs]|npm|hf|AKIA|ASIA|AIza|ya29)[-_.]?[\w-]{12,}/g,
-  /(\b)eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g,
-  /(\b)(?=[\w+=-]*\d)(?=[\w+=-]*[a-z])[\w+=-]{32,}/gi,
-];
-
 function redact(text: string): string {
-  return secrets.reduce((left, secret) => left.replace(secret, `$1${hidden}`), text);
+  return maskSecrets(text, () => hidden);
 }
 
 function show(value: unknown, walk: Walk, depth: number): string {
@@ -97,7 +71,7 @@ function show(value: unknown, walk: Walk, depth: number): string {
 /** Formats an item of a list; the item after a secret flag, such as `--token`, is a secret. */
 function item(list: readonly unknown[], at: number, walk: Walk, depth: number): string {
   const before = list[at - 1];
-  const isSecret = walk.redacted && typeof before === 'string' && secretFlag.test(before.slice(0, redactedContentMax));
+  const isSecret = walk.redacted && typeof before === 'string' && isSecretFlag(before.slice(0, redactedContentMax));
   return isSecret ? took(walk, hidden) : show(list[at], walk, depth + 1);
 }
 
@@ -108,7 +82,7 @@ function field(key: string, fields: Readonly<Record<string, unknown>>, walk: Wal
   const text = walk.redacted ? redact(seen) : seen; // The keys of an object may be secrets.
   const name = `${took(walk, JSON.stringify(text.slice(0, redactedContentMax)))}:`;
   const called = key === 'value' ? (fields.name ?? fields.key) : key;
-  const isSecret = walk.redacted && typeof called === 'string' && secretName.test(called);
+  const isSecret = walk.redacted && typeof called === 'string' && isSecretName(called);
   return name + (isSecret ? took(walk, hidden) : show(fields[key], walk, depth + 1));
 }
 

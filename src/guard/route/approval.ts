@@ -3,30 +3,44 @@
  * approved.
  */
 
-import type { Card } from '../../core/card.ts';
+import type { QuestionCard } from '../../core/card.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
+import { showInput } from '../approval/shown-input.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { createCardId, makeQuestionCard, openCard, updateCard } from '../tasks/cards.ts';
+import { createCardId, makeQuestionCard, openCard, updateCard, withInput } from '../tasks/cards.ts';
 import { onHalt } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
+/** The call that a person is asked about, and the digest of what an approval is for. */
+export interface AskedCall {
+  readonly args: readonly unknown[];
+  readonly digest: string;
+}
+
 /** Returns the person who approved, or a stop. */
-export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): Promise<string | Stop> {
+export async function askPerson(
+  runtime: Runtime,
+  site: CallSite,
+  stop: Stop,
+  { args, digest }: AskedCall,
+): Promise<string | Stop> {
   const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
   if (approver === undefined || requireSync('isAvailable', approver.isAvailable?.()) === false)
     return no('rule_unanswered');
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
-  const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}` };
+  const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}`, digest };
   const card = makeQuestionCard(runtime, createCardId(runtime), stop, question, askedAtMs);
   const { expiresAtMs } = card;
-  openCard(runtime, card, task, askedAtMs);
+  const input = showInput(args, runtime.settings.approval.redact);
+  openCard(runtime, card, task, askedAtMs, input);
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, askedAtMs);
-  const answer = await firstAnswer(runtime, site, card, approver, expiresAtMs);
+  const answer = await firstAnswer(runtime, site, withInput(card, input), approver, expiresAtMs);
+  runtime.inputs.delete(card.id);
   const atMs = clock.nowMs();
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, atMs);
   // An answer after the timeout does not count: a machine that slept may receive it before its timer fires.
@@ -47,7 +61,7 @@ export async function askPerson(runtime: Runtime, site: CallSite, stop: Stop): P
 function firstAnswer(
   { clock, waiting }: Runtime,
   site: CallSite,
-  card: Card,
+  card: QuestionCard,
   approver: Approver,
   expiresAtMs: number,
 ): Promise<Answer | undefined> {

@@ -21,7 +21,7 @@ import {
 import type { CallSite } from './call-site.ts';
 import { failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
 import { readOutcome, readSettlement } from './outcome.ts';
-import { laterRounds } from './rounds.ts';
+import { type JudgedCall, laterRounds, type RoundsResult } from './rounds.ts';
 
 /** The ending of a call, or `cancelled` if it is unknown. */
 export type CallEnding = Ending | { readonly cancelled: true };
@@ -34,15 +34,11 @@ export function proposeOnce(runtime: Runtime, site: CallSite, action: Action, at
   return isStop(result) && needsAnotherRound(result) ? refuseForGood(runtime, site, action, result) : result;
 }
 
-/** Judges an action whose caller can wait, in rounds, until there is a permit or a refusal. */
-export async function proposeInRounds(
-  runtime: Runtime,
-  site: CallSite,
-  args: readonly unknown[],
-  makeAction: () => Action,
-): Promise<AdmitResult> {
-  const first = admitAction(runtime, site, makeAction(), runtime.clock.nowMs());
-  return isStop(first) && needsAnotherRound(first) ? laterRounds(runtime, site, args, first, makeAction) : first;
+/** Judges an action whose caller can wait, in rounds, until its call begins or is refused. */
+export async function proposeInRounds<T>(runtime: Runtime, call: JudgedCall<T>): Promise<RoundsResult<T>> {
+  const first = admitAction(runtime, call.site, call.act(), runtime.clock.nowMs());
+  if (!isStop(first)) return { begun: call.begin(first, () => true) };
+  return needsAnotherRound(first) ? laterRounds(runtime, call, first) : { stop: first };
 }
 
 /**

@@ -15,7 +15,7 @@ import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
 import { attachHint, deliverRefusal, refuseOnError } from './refusal-delivery.ts';
-import { laterRounds } from './rounds.ts';
+import { laterRounds, type RoundsResult } from './rounds.ts';
 
 /** Returns the guarded function. */
 export function guardFunction<F extends AnyFunction>(
@@ -56,15 +56,17 @@ export function guardFunction<F extends AnyFunction>(
   }
 
   async function roundsOf(self: unknown, current: CallSite, first: Stop, args: readonly unknown[]): Promise<unknown> {
-    let admission: AdmitResult;
+    const act = () => makeAction(runtime, current, args, loose);
+    // The executor runs at once; an error of the function belongs to the call and not to its admission.
+    const begin = (permit: Permit) => new Promise((resolve) => resolve(execute(self, current, permit, args)));
+    let result: RoundsResult<Promise<unknown>>;
     try {
-      admission = await laterRounds(runtime, current, args, first, () => makeAction(runtime, current, args, loose));
+      result = await laterRounds(runtime, { site: current, args, act, begin }, first);
     } catch (error) {
       return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
     }
-    return isStop(admission)
-      ? deliver(explainStop(admission, current, clock.nowMs()), current, args)
-      : execute(self, current, admission, args);
+    if ('begun' in result) return result.begun;
+    return deliver(explainStop(result.stop, current, clock.nowMs()), current, args);
   }
 
   function deliver(refusal: Refusal, current: CallSite | undefined, args: readonly unknown[]): unknown {

@@ -93,6 +93,8 @@ export interface Runtime {
    * answer ends the wait.
    */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
+  /** The inputs of open questions of this gear, by card id. */
+  readonly inputs: Map<string, string>;
   /** Applies operator orders; absent without a shared store. */
   applyOrders: ApplyOrders | undefined;
   /** Publishes changed tasks to other processes; absent without a shared store. */

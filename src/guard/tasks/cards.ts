@@ -1,7 +1,9 @@
 /** The cards of a gear: opened by halts and questions, changed by answers and by time. */
 
-import { type Card, type CardEvent, changeCard } from '../../core/card.ts';
+import { type Card, type CardEvent, changeCard, type QuestionCard } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
+import { removeInput, storeInput } from '../approval/sealed-input.ts';
+import { formatInputLine } from '../approval/shown-input.ts';
 import { appendEntry, keepsContent } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { entryPlace, type TaskState } from './task.ts';
@@ -11,7 +13,7 @@ export function makeQuestionCard(
   { settings }: Runtime,
   id: string,
   { code, counters, reason }: Stop,
-  question: { readonly task: string; readonly title: string },
+  question: { readonly task: string; readonly title: string; readonly digest?: string },
   atMs: number,
 ): Card & { readonly expiresAtMs: number } {
   return {
@@ -24,17 +26,21 @@ export function makeQuestionCard(
     actions: ['approve', 'decline'],
     state: 'open',
     expiresAtMs: atMs + settings.approval.timeoutSecs * 1000,
+    ...(question.digest !== undefined && { digest: question.digest }),
   };
 }
 
-/**
- * Derives the id of a question that outlives its process: equal for equal questions, and without a readable part of
- * them. `key` is the secret of the store.
- */
-export function hashQuestion(key: string, question: readonly unknown[]): string {
-  // Loaded for a question only: loading it takes longer than a hook that asks nobody.
-  const { createHmac } = process.getBuiltinModule('node:crypto');
-  return createHmac('sha256', key).update(JSON.stringify(question)).digest('hex').slice(0, 16);
+/** The card as the person who is asked sees it: with its input, also as the last line of its evidence. */
+export function withInput(card: Card, input: string | undefined): QuestionCard {
+  if (input === undefined) return card;
+  const line = formatInputLine(input);
+  if (line === undefined) return { ...card, input: '' };
+  return { ...card, input, evidence: [...card.evidence, line] };
+}
+
+/** The part of a digest that ids of cards have: short enough to type. The card holds the whole digest. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, 16);
 }
 
 /** Creates an id for a card of this gear. */
@@ -47,10 +53,26 @@ export function redactCard(runtime: Runtime, card: Card): Card {
   return keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card);
 }
 
-/** Opens a card: the store keeps it redacted, and the journal has its entry. */
-export function openCard(runtime: Runtime, card: Card, task: TaskState | undefined, atMs: number): void {
+/** Opens a card: the store keeps it redacted and its input sealed, and the journal has its entry without the input. */
+export function openCard(
+  runtime: Runtime,
+  card: Card,
+  task: TaskState | undefined,
+  atMs: number,
+  input?: string,
+): void {
+  const { expiresAtMs = atMs } = card;
+  if (input !== undefined) {
+    runtime.inputs.set(card.id, input);
+    storeInput(runtime.store, card.id, input, expiresAtMs - atMs);
+  }
   runtime.store.putCard(redactCard(runtime, card));
   appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
+}
+
+/** Every card in the store; open questions of this gear have their input. */
+export function listCards({ store, inputs }: Runtime): readonly QuestionCard[] {
+  return store.cards().map((card) => (card.state === 'open' ? withInput(card, inputs.get(card.id)) : card));
 }
 
 /** Applies an event to a card and returns the card; undefined if the id is unknown. */
@@ -59,6 +81,10 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card = before && changeCard(before, event);
   if (card !== undefined && card !== before) {
     runtime.store.putCard(card);
+    if (card.kind === 'ask' && card.state !== 'open') {
+      runtime.inputs.delete(id);
+      removeInput(runtime.store, id);
+    }
     appendEntry(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
   }
   return card;

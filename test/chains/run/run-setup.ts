@@ -2,7 +2,7 @@
 
 import type { AbilityCall, AbilitySource } from '../../../src/chains/abilities/ability.ts';
 import type { Chain, ChainStep } from '../../../src/chains/file/chain.ts';
-import type { Card } from '../../../src/core/card.ts';
+import type { QuestionCard } from '../../../src/core/card.ts';
 import type { RuleText } from '../../../src/core/settings.ts';
 import type { Answer, Approver } from '../../../src/ports/approver.ts';
 
@@ -64,14 +64,14 @@ export function counting(does: Readonly<Record<string, Does>> = {}): Counting {
 }
 
 export interface Person extends Approver {
-  readonly cards: Card[];
+  readonly cards: QuestionCard[];
   /** Answers the question that is open. */
   say(answer: Partial<Answer>): void;
 }
 
 /** Somebody who answers when the test says so, or at once where an answer is given. */
 export function person(always?: Partial<Answer>): Person {
-  const cards: Card[] = [];
+  const cards: QuestionCard[] = [];
   let say: (answer: Partial<Answer>) => void = () => {};
   return {
     name: 'person',

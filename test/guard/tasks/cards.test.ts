@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Stop } from '../../../src/core/verdict.ts';
 import type { Runtime } from '../../../src/guard/runtime/runtime.ts';
-import { hashQuestion, makeQuestionCard } from '../../../src/guard/tasks/cards.ts';
+import { makeQuestionCard, withInput } from '../../../src/guard/tasks/cards.ts';
 
 const runtime = { settings: { approval: { timeoutSecs: 60 } } } as Runtime;
 const stop: Stop = { kind: 'ask', code: 'rule_declined', control: 'rules', counters: { limit: 1 }, reason: 'too much' };
@@ -24,10 +24,12 @@ test('a question card names the agent, the call and the reason, and expires afte
   assert.deepEqual(makeQuestionCard(runtime, 'card-1', silent, question, 0).evidence, ['a wants to call b']);
 });
 
-test('equal questions have equal ids under one secret, and different ids under another secret', () => {
-  const question = ['t-1', 'mail.send', { to: 'x' }];
-  assert.match(hashQuestion('secret', question), /^[0-9a-f]{16}$/);
-  assert.equal(hashQuestion('secret', question), hashQuestion('secret', structuredClone(question)));
-  assert.notEqual(hashQuestion('secret', question), hashQuestion('other', question));
-  assert.notEqual(hashQuestion('secret', question), hashQuestion('secret', ['t-1', 'mail.send', { to: 'y' }]));
+test('the person who is asked sees the input, also as the last line of the evidence', () => {
+  const card = makeQuestionCard(runtime, 'card-1', stop, { task: 't-1', title: 'a wants to call b', digest: 'd' }, 0);
+  assert.equal(card.digest, 'd');
+  const asked = withInput(card, '{"to":"x"}');
+  assert.equal(asked.input, '{"to":"x"}');
+  assert.deepEqual(asked.evidence, ['a wants to call b', 'too much', 'with {"to":"x"}']);
+  assert.deepEqual(withInput(card, '').evidence, card.evidence);
+  assert.equal(withInput(card, undefined), card);
 });

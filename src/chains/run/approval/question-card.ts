@@ -1,10 +1,20 @@
 /** The card of a run's question: created once, and found again by each attempt with the same question. */
 
-import type { Card, CardAction } from '../../../core/card.ts';
+import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
-import { type CallSite, hashQuestion, makeQuestionCard, type Runtime, redactCard } from '../../../guard/internal.ts';
+import {
+  type CallSite,
+  digestApproval,
+  makeQuestionCard,
+  type Runtime,
+  redactCard,
+  shortDigest,
+  showInput,
+  storeInput,
+  withInput,
+} from '../../../guard/internal.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
-import { expireCard, formatArgs } from './stored-card.ts';
+import { expireCard } from './stored-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
 
@@ -14,21 +24,25 @@ export async function findOrCreateQuestionCard(
   runtime: Runtime,
   { target }: CallSite,
   stop: Stop,
-  rules: readonly string[],
-): Promise<Card | undefined> {
+  digest: string,
+): Promise<QuestionCard | undefined> {
   const { run, store, clock, by } = active;
   const { subject } = active.question;
-  const id = questionCardId(active, rules);
+  const id = questionCardId(digest);
+  const rules = [...(stop.rules ?? [])].sort();
+  const input = showInput([subject.args], runtime.settings.approval.redact);
   // The rules or the arguments have changed, so the earlier question expires.
   if (run.card !== undefined && run.card !== id) await expireCard(store, run.card);
   const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
   const fresh: Card = {
-    ...makeQuestionCard(runtime, id, stop, { task: run.id, title }, clock.nowMs()),
+    ...makeQuestionCard(runtime, id, stop, { task: run.id, title, digest }, clock.nowMs()),
     actions,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },
   };
   const redacted = redactCard(runtime, fresh);
+  const askedAtMs = clock.nowMs();
+  if (store.card(id) === undefined) storeInput(store, id, input, (fresh.expiresAtMs ?? askedAtMs) - askedAtMs);
   let current: Card | undefined;
   const keepStored = (stored: Card | undefined) => {
     current = stored ?? redacted;
@@ -40,15 +54,20 @@ export async function findOrCreateQuestionCard(
     { type: 'asked', by, card: id },
     { card: { id, update: keepStored }, entries },
   );
-  if (result.status !== 'committed' || current === undefined) return undefined;
+  if (result.status !== 'committed' || current?.digest !== digest) return undefined;
   // The approver of this process also sees the values; the stored card does not contain them.
-  const line = formatArgs(subject.args);
-  return { ...current, evidence: line === undefined ? fresh.evidence : [...fresh.evidence, line] };
+  return withInput({ ...current, evidence: fresh.evidence }, input);
 }
 
 /** The id of the card: equal questions of a run have equal ids. */
-export function questionCardId({ run, question, store }: ActiveRun, rules: readonly string[]): string {
-  const key = store.shared?.secret ?? run.id;
+export function questionCardId(digest: string): string {
+  return `ask-${shortDigest(digest)}`;
+}
+
+/** The digest of what an answer approves: the step with its arguments, where it runs, and the rules that ask. */
+export function digestQuestion(active: ActiveRun, { target }: CallSite, stop: Stop): string | undefined {
+  const { run, question, store } = active;
   const { step, attempt, args } = question.subject;
-  return `ask-${hashQuestion(key, [run.id, step, attempt, args, rules])}`;
+  const place = { step, attempt };
+  return digestApproval(store, { tool: target.name, task: run.id, args: [args], stop, place });
 }

@@ -3,7 +3,7 @@
  * resumes the run finds the same card, open, answered or expired.
  */
 
-import type { Card, CardAction } from '../../../core/card.ts';
+import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import {
@@ -18,7 +18,7 @@ import { wait } from '../../../platform/system-clock.ts';
 import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
-import { findOrCreateQuestionCard, questionCardId } from './question-card.ts';
+import { digestQuestion, findOrCreateQuestionCard, questionCardId } from './question-card.ts';
 import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
 import { answerStoredCard, expireCard } from './stored-card.ts';
 
@@ -35,9 +35,11 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       active.question.approve(approval.by);
       return approval.by;
     }
-    const isAnswered = active.store.card(questionCardId(active, rules))?.state === 'answered';
+    const digest = digestQuestion(active, site, stop);
+    if (digest === undefined) return deny('rule_unanswered', 'its arguments are too large to be approved');
+    const isAnswered = active.store.card(questionCardId(digest))?.state === 'answered';
     if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'no approver is available');
-    const card = await findOrCreateQuestionCard(active, runtime, site, stop, rules);
+    const card = await findOrCreateQuestionCard(active, runtime, site, stop, digest);
     if (card === undefined) return deny('rule_unanswered', 'the question could not be stored');
     if (card.state === 'open') active.emit(makeAskedEvent(active, card));
     if (card.state === 'open' && !active.wait) {
@@ -98,7 +100,7 @@ async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () 
 }
 
 /** Waits for the answered card; undefined if the card expires, the run ends, or the approver fails. */
-function waitForAnswer(active: ActiveRun, { task }: CallSite, card: Card): Promise<Card | undefined> {
+function waitForAnswer(active: ActiveRun, { task }: CallSite, card: QuestionCard): Promise<Card | undefined> {
   const { store, clock, approver, signal } = active;
   return new Promise((resolve) => {
     const controller = new AbortController();

@@ -1,9 +1,10 @@
 /** Answers or expires cards in the store, so that any process that waits for the card sees it. */
 
 import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
-import { questionArgsMax } from '../../../core/limits.ts';
+import { removedInputKeepMs } from '../../../core/limits.ts';
+import { inputKey } from '../../../guard/internal.ts';
 import type { Store } from '../../../ports/store.ts';
-import { applyChanges } from '../storage/values.ts';
+import { applyChanges, type ValueChange } from '../storage/values.ts';
 
 /** The result of an answer. `late`: another answer came first, the card expired, or the answer was not offered. */
 export interface AnswerResult {
@@ -32,18 +33,17 @@ export async function answerStoredCard(
     answeredCard === undefined
       ? []
       : [{ body: { type: 'card-changed', card: answeredCard } as const, place: { task: answeredCard.task }, atMs }];
-  const changed = await applyChanges(store, { card: { id, update }, entries });
+  const values = answeredCard === current ? [] : removedInput(store, id);
+  const changed = await applyChanges(store, { values, card: { id, update }, entries });
   if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
   return { status: card === before ? 'late' : 'taken', card };
 }
 
-/** Formats the arguments for the question, so that a person sees what to approve; undefined for no arguments. */
-export function formatArgs(args: unknown): string | undefined {
-  const text = JSON.stringify(args) ?? '{}';
-  if (text === '{}') return undefined;
-  const rest = text.length - questionArgsMax;
-  return `with ${rest > 0 ? `${text.slice(0, questionArgsMax)}… and ${rest} characters more` : text}`;
+/** The change that removes the input of a question, which is kept only while the question is open. */
+function removedInput(store: Store, id: string): readonly ValueChange[] {
+  if (store.shared === undefined) return [];
+  return [{ key: inputKey(id), keepMs: removedInputKeepMs, releaseAfterWrite: true, update: () => null }];
 }
 
 /** Expires a question that no longer needs an answer. */
@@ -54,6 +54,7 @@ export async function expireCard(store: Store, id: string): Promise<void> {
   if (current?.state !== 'open') return;
   const body = { type: 'card-changed', card: { ...current, state: 'expired' } } as const;
   await applyChanges(store, {
+    values: removedInput(store, id),
     card: { id, update },
     entries: [{ body, place: { task: current.task }, atMs: store.clock.nowMs() }],
   });

@@ -1,7 +1,6 @@
-/** Reads the outputs of the steps of a run, and the arguments of its next step. */
+/** Reads the outputs of the steps of a run. */
 
 import type { Store } from '../../../ports/store.ts';
-import { fillTemplates } from '../../file/template.ts';
 import type { RunState } from '../state/run-state.ts';
 import { readOutput } from './runs.ts';
 
@@ -18,16 +17,4 @@ export async function readOutputs(
     outputs[outputKey] = output;
   }
   return undefined;
-}
-
-/** The arguments of a step, filled if possible. */
-export async function readStepArgs(store: Store, run: RunState, step: string): Promise<unknown> {
-  const outputs = Object.create(null) as Record<string, unknown>;
-  const args = run.chain.steps.find(({ id }) => id === step)?.args;
-  try {
-    await readOutputs(store, run, outputs);
-    return fillTemplates(args, { params: run.params, outputs });
-  } catch {
-    return args; // The unfilled arguments are better than none.
-  }
 }

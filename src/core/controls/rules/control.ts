@@ -140,10 +140,15 @@ function decideFired(settings: RuleSettings, fired: readonly Fired[], action: Ac
   if (fired.length === 0) return allow;
   const aborts = filterByAction(fired, 'abort');
   if (aborts.length > 0) return makeStop('halt', 'rule_abort', aborts);
-  const confirms = action.approvedBy === undefined ? filterByAction(fired, 'confirm') : [];
+  const confirms = filterByAction(fired, 'confirm').filter(({ rule }) => !isApproved(action, rule));
   const throttles = filterByAction(fired, 'throttle');
   const ask = confirms.length > 0 ? makeStop('ask', 'rule_declined', confirms) : allow;
   return throttles.length > 0 ? stricter(ask, makeThrottleStop(settings, throttles, atMs)) : ask;
+}
+
+/** Whether a person approved the action for this rule. */
+export function isApproved({ approvedBy, approvedFor }: Action, rule: Rule): boolean {
+  return approvedBy !== undefined && (approvedFor === undefined || approvedFor.rules.includes(rule.id));
 }
 
 function makeThrottleStop(settings: RuleSettings, fired: readonly Fired[], atMs: number): Stop {
@@ -211,7 +216,7 @@ function filterByAction(fired: readonly Fired[], action: RuleAction): readonly F
 }
 
 function makeStop(kind: Stop['kind'], code: Stop['code'], fired: readonly Fired[]): Stop {
-  const reason = fired.map((item) => item.reason).join('; ');
+  const reason = fired.map((item) => (kind === 'ask' ? askReason(item) : item.reason)).join('; ');
   return {
     kind,
     code,
@@ -220,6 +225,11 @@ function makeStop(kind: Stop['kind'], code: Stop['code'], fired: readonly Fired[
     reason,
     rules: fired.map((item) => item.rule.id),
   };
+}
+
+/** The reason of a rule in a question; that of a model's rule is marked, so that nobody takes it for the operator's. */
+function askReason({ rule, reason }: Fired): string {
+  return rule.origin === 'model' ? `the model's own rule says: ${reason}` : reason;
 }
 
 function makeCounters(rule: Rule | undefined): Counters {

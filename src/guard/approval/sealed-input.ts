@@ -1,0 +1,85 @@
+/**
+ * Keeps the input of an open question in a shared store, encrypted with a key from the store's secret, so that another
+ * process can show it. The input is removed with the answer, and the store removes it when the question expires.
+ */
+
+import { removedInputKeepMs } from '../../core/limits.ts';
+import type { Cell, Store } from '../../ports/store.ts';
+
+/** The cell of a sealed input; null once the input was removed. */
+interface InputCell {
+  readonly value: string | null;
+}
+
+/** The key of the cell with the input of a card. */
+export function inputKey(cardId: string): string {
+  return `question-input/${cardId}`;
+}
+
+/** Stores the input of a question until its card expires. A store of one process keeps nothing. */
+export function storeInput(store: Store, cardId: string, input: string, keepMs: number): void {
+  const { shared } = store;
+  if (shared === undefined || shared.secret === '') return;
+  const value = seal(shared.secret, cardId, input);
+  const cell = openCell(store, cardId, keepMs);
+  shared.commitNow({ changes: [{ cell, update: () => ({ state: { value } }) }], queueIfUnavailable: true });
+}
+
+/** Removes the input of a question that is answered or expired. */
+export function removeInput(store: Store, cardId: string): void {
+  const { shared } = store;
+  if (shared === undefined) return;
+  const cell = openCell(store, cardId, removedInputKeepMs);
+  const update = (state: unknown) =>
+    (state as InputCell).value === null ? ('keep' as const) : { state: { value: null } };
+  shared.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true });
+}
+
+/** Reads the input of an open question; undefined if the store does not have it. */
+export async function readInput(store: Store, cardId: string): Promise<string | undefined> {
+  const { shared } = store;
+  if (shared === undefined) return undefined;
+  const key = inputKey(cardId);
+  const found = (await shared.read(key, 1)).find((each) => each.key === key);
+  const value = (found?.state as InputCell | null | undefined)?.value;
+  return typeof value === 'string' ? unseal(shared.secret, cardId, value) : undefined;
+}
+
+function openCell(store: Store, cardId: string, keepMs: number): Cell {
+  return store.cell<InputCell>(inputKey(cardId), () => ({ value: null }), { keepMs: Math.max(1, keepMs) });
+}
+
+const algorithm = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+function deriveKey(secret: string): Buffer {
+  const { hkdfSync } = process.getBuiltinModule('node:crypto');
+  return Buffer.from(hkdfSync('sha256', secret, '', 'switchgear question input', 32));
+}
+
+/** Encrypts a text; the id of the card belongs to it, so that it cannot be moved to another card. */
+function seal(secret: string, cardId: string, text: string): string {
+  const { createCipheriv, randomBytes } = process.getBuiltinModule('node:crypto');
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, deriveKey(secret), nonce).setAAD(Buffer.from(cardId));
+  const content = [cipher.update(text, 'utf8'), cipher.final()];
+  return Buffer.concat([nonce, cipher.getAuthTag(), ...content]).toString('base64');
+}
+
+/** Decrypts a text; undefined if the text was changed or belongs to another card or store. */
+function unseal(secret: string, cardId: string, sealed: string): string | undefined {
+  const { createDecipheriv } = process.getBuiltinModule('node:crypto');
+  const bytes = Buffer.from(sealed, 'base64');
+  const tag = bytes.subarray(nonceBytes, nonceBytes + tagBytes);
+  try {
+    const decipher = createDecipheriv(algorithm, deriveKey(secret), bytes.subarray(0, nonceBytes), {
+      authTagLength: tagBytes,
+    });
+    decipher.setAAD(Buffer.from(cardId)).setAuthTag(tag);
+    const content = decipher.update(bytes.subarray(nonceBytes + tagBytes));
+    return Buffer.concat([content, decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
