@@ -68,7 +68,7 @@ export type Outcome = {
     readonly retryAtMs?: number;
 } | {
     readonly kind: 'neutral';
-    readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
+    readonly why: 'ignored' | 'unauthorized' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
 };
 
 export interface SavedBreaker extends SavedWindows {

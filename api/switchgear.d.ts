@@ -105,6 +105,7 @@ export interface BreakerSettings {
     readonly sameErrorOnly: boolean;
     readonly countErrors: readonly string[];
     readonly ignoreErrors: readonly string[];
+    readonly failure: 'reported' | 'throws-only';
     readonly timeoutSecs?: number;
     readonly enableHealthCheck: boolean;
     readonly healthCheckIntervalSecs: number;
@@ -356,6 +357,9 @@ export type EntryBody = {
     readonly model: string;
     readonly assumed: string;
 } | {
+    readonly type: 'access-refused';
+    readonly name: string;
+} | {
     readonly type: 'setting-ignored';
     readonly name: string;
     readonly value: string;
@@ -451,7 +455,7 @@ export type Outcome = {
     readonly retryAtMs?: number;
 } | {
     readonly kind: 'neutral';
-    readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
+    readonly why: 'ignored' | 'unauthorized' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
 };
 
 export interface Permit {

@@ -48,18 +48,11 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
     const task = taskOption ?? gear.currentTask();
     const name = `${url.host}/${model || url.pathname}`.slice(0, nameLengthMax);
     const signal = init?.signal ?? undefined;
-    const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal, classify });
+    const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal });
     if ('refusal' in answer) return makeRefusedResponse(answer.refusal);
     return answer.value.ok && task !== undefined ? meterResponse(answer.value, gear, task, model) : answer.value;
   };
   return guardOnce(fetch, gear, () => guarded as F & object);
-}
-
-/** Classifies a response by its status: errors of the provider are failures, errors of the request are neutral. */
-function classify(ending: object): 'failure' | 'neutral' | undefined {
-  const { value } = ending as { readonly value?: Response };
-  if (value === undefined || value.ok) return undefined;
-  return value.status >= 500 || value.status === 429 || value.status === 408 ? 'failure' : 'neutral';
 }
 
 /** Reads the usage while the response passes through, and counts it when the body ends or its reader stops. */

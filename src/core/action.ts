@@ -62,7 +62,10 @@ export type Outcome =
       /** The end of the wait that the callee requested (Retry-After). */
       readonly retryAtMs?: number;
     }
-  | { readonly kind: 'neutral'; readonly why: 'ignored' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired' };
+  | {
+      readonly kind: 'neutral';
+      readonly why: 'ignored' | 'unauthorized' | 'denied' | 'cancelled' | 'given-back' | 'lease-expired';
+    };
 
 /** The shared outcome of a success. */
 export const success: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'success' });

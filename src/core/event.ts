@@ -254,6 +254,7 @@ export type EntryBody =
   | { readonly type: 'card-changed'; readonly card: Card }
   | { readonly type: 'storm-tripped' | 'storm-restarted'; readonly name: string; readonly counters: Counters }
   | { readonly type: 'price-unknown'; readonly model: string; readonly assumed: string }
+  | { readonly type: 'access-refused'; readonly name: string }
   | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
   | { readonly type: 'policy-reloaded'; readonly changed: readonly string[] }
   | { readonly type: 'store-degraded' | 'store-recovered'; readonly reason: string }

@@ -62,6 +62,12 @@ export interface BreakerSettings {
    */
   readonly ignoreErrors: readonly string[];
   /**
+   * `reported` also reads a returned value: `isError: true`, an object that is nothing but `{ ok: false }` or
+   * `{ error }`, an HTTP response with an error status. With `throws-only` every returned value is a success.
+   * @default 'reported'
+   */
+  readonly failure: 'reported' | 'throws-only';
+  /**
    * Time a call may take; a call past this time is a failure. A model has one only if `tools` or the code sets it.
    * @default 30
    */

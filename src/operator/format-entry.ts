@@ -101,6 +101,7 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'storm-tripped': describeStorm,
   'storm-restarted': describeStorm,
   'price-unknown': ({ model, assumed }) => `${model}: ${assumed}`,
+  'access-refused': ({ name }) => `${name} answers with 401 or 403: check its credentials`,
   'setting-ignored': ({ name, value, used }) => `${name}=${value}; ${used} stays in force`,
   'policy-reloaded': ({ changed }) => changed.join(', ') || 'nothing changed',
   'order-given': ({ order, target, by, reason }) => `${order} ${target ?? 'all'} by ${by}${reason && `: ${reason}`}`,

@@ -8,7 +8,8 @@ const lists = {
   countErrors: ['NetworkError', 'Listed'],
   ignoreErrors: ['InvalidArguments', 'FileNotFound'],
   sameErrorOnly: false,
-};
+  failure: 'reported',
+} as const;
 const noFingerprint = () => assert.fail('nobody asked for a fingerprint');
 const read = (ending: Ending) => classify(ending, lists, 1_000, noFingerprint);
 const thrown = (error: unknown) => read({ error });
@@ -43,8 +44,81 @@ test('a returned value is a success unless the value is marked as an error', () 
     [{ error: { code: 'ENOENT' } }, failed('ToolError')],
     [{ error: errorOf({ code: 'ENOENT' }) }, ignored],
     [{ error: 'no', permission_denied: true }, denied],
+    [{ error: 'partly', results: [1] }, success],
+    [{ error: { status: 404 } }, ignored],
+    [{ error: { status: 503 }, message: 'down' }, failed('ToolError')],
+    [{ ok: false }, failed('ToolError')],
+    [{ ok: false, error: 'down', code: 7 }, failed('ToolError')],
+    [{ ok: false, rows: [] }, success],
+    [{ ok: true, error: null }, success],
+    [{ ok: 0 }, success],
+    [{ isError: true, content: [{ type: 'text', text: 'Input validation error: query must be a text' }] }, ignored],
+    [{ isError: true, content: [{ type: 'text', text: 'MCP error -32602: Invalid arguments' }] }, ignored],
+    [{ isError: true, content: [{ type: 'text', text: 'the database is down' }] }, failed('ToolError')],
+    [{ isError: true, content: [] }, failed('ToolError')],
+    [new Response('', { status: 200 }), success],
+    [new Response('', { status: 404 }), ignored],
+    [new Response('', { status: 500 }), failed('NetworkError')],
+    [
+      new Response('', { status: 429, headers: { 'retry-after': '2' } }),
+      failed('RateLimitExceeded', { retryAtMs: 3_000 }),
+    ],
+    [{ status: 500, ok: false, headers: 'none' }, success],
   ];
   for (const [value, outcome] of rows) assert.deepEqual(returned(value), outcome, JSON.stringify(value));
+});
+
+test('with failure = "throws-only" every returned value but a denial is a success', () => {
+  const throwsOnly = { ...lists, failure: 'throws-only' } as const;
+  const values = [{ error: 'x' }, { ok: false }, { isError: true }, new Response('', { status: 500 })];
+  for (const value of values) assert.equal(classify({ value }, throwsOnly, 0, noFingerprint), success);
+  assert.deepEqual(classify({ value: { policy_denied: true } }, throwsOnly, 0, noFingerprint), denied);
+  assert.deepEqual(classify({ error: new Error('x') }, throwsOnly, 0, noFingerprint), failed('Error'));
+});
+
+test('an error of the request is neutral: 4xx but 408 and 429, and arguments that do not fit a schema', () => {
+  const unauthorized: Outcome = { kind: 'neutral', why: 'unauthorized' };
+  const rows: readonly [unknown, Outcome][] = [
+    [errorOf({ status: 404 }), ignored],
+    [errorOf({ statusCode: 409 }), ignored],
+    [errorOf({ response: { status: 410 } }), ignored],
+    [errorOf({ status: 401 }), unauthorized],
+    [errorOf({ status: 403 }), unauthorized],
+    [errorOf({ status: 408 }), failed('NetworkError')],
+    [errorOf({ status: 429 }), failed('Error')],
+    [errorOf({ name: 'ZodError' }), ignored],
+    [errorOf({ name: 'ValiError' }), ignored],
+    [errorOf({ name: 'AI_InvalidToolInputError' }), ignored],
+    [errorOf({ name: 'ToolInputParsingException' }), ignored],
+    [new Error('the tool failed', { cause: errorOf({ status: 404 }) }), ignored],
+  ];
+  for (const [error, outcome] of rows) assert.deepEqual(thrown(error), outcome, String(error));
+  const counting = { ...lists, countErrors: ['ClientError'] };
+  assert.deepEqual(classify({ error: errorOf({ status: 404 }) }, counting, 0, noFingerprint), failed('ClientError'));
+});
+
+test('C12: the causes of an error are read: fetch has the reason of a failure only there', () => {
+  const cause = errorOf({ name: 'ConnectTimeoutError', code: 'UND_ERR_CONNECT_TIMEOUT' });
+  assert.deepEqual(thrown(new TypeError('fetch failed', { cause })), failed('NetworkError'));
+  const deep = new Error('a', { cause: new Error('b', { cause: errorOf({ code: 'ECONNREFUSED' }) }) });
+  assert.deepEqual(thrown(deep), failed('NetworkError'));
+  const waiting = new Error('a', { cause: errorOf({ status: 503, headers: { 'retry-after': '4' } }) });
+  assert.deepEqual(thrown(waiting), failed('NetworkError', { retryAtMs: 5_000 }));
+  assert.deepEqual(thrown(new Error('a', { cause: 'a text' })), failed('Error'));
+  const circle = new Error('a');
+  circle.cause = new Error('b', { cause: circle });
+  assert.deepEqual(thrown(circle), failed('Error'));
+  const abort = new Error('the tool gave up', { cause: new DOMException('gone', 'AbortError') });
+  assert.deepEqual(thrown(abort), failed('Error'), 'only the error itself says that the call was cancelled');
+  assert.deepEqual(thrown(new TypeError('fetch failed')), failed('NetworkError'));
+  assert.deepEqual(thrown(new TypeError('x is not a function')), failed('TypeError'));
+  assert.deepEqual(thrown(new TypeError('fetch failed')), failed('NetworkError'));
+  assert.deepEqual(thrown(new Error('plain')), failed('Error'));
+  assert.deepEqual(
+    thrown(new Error('plain', { cause })),
+    failed('NetworkError'),
+    'a cause is read after a plain error',
+  );
 });
 
 test('each denial flag marks a denial if its value is true, and not otherwise', () => {
@@ -90,31 +164,32 @@ test('an ignored error class wins over a counted one; an unlisted error is named
 });
 
 test('error codes and HTTP statuses map to the error names of policies', () => {
-  const rows: readonly [fields: Readonly<Record<string, unknown>>, word: string | undefined][] = [
+  const rows: readonly [fields: Readonly<Record<string, unknown>>, ...words: string[]][] = [
     [{ code: 'ENOENT' }, 'FileNotFound'],
     [{ code: 'EACCES' }, 'PermissionDenied'],
     [{ code: 'EPERM' }, 'PermissionDenied'],
     [{ code: 'ERR_INVALID_ARG_TYPE' }, 'InvalidArguments'],
     [{ code: -32602 }, 'InvalidArguments'],
-    [{ code: -32603 }, undefined],
-    [{ status: 400 }, 'InvalidArguments'],
-    [{ statusCode: 422 }, 'InvalidArguments'],
-    [{ status: 401 }, undefined],
+    [{ code: -32603 }],
+    [{ status: 400 }, 'InvalidArguments', 'ClientError'],
+    [{ statusCode: 422 }, 'InvalidArguments', 'ClientError'],
+    [{ status: 401 }, 'Unauthorized', 'ClientError'],
+    [{ status: 404 }, 'ClientError'],
     [{ status: 429 }, 'RateLimitExceeded'],
     [{ response: { status: 429 } }, 'RateLimitExceeded'],
     [{ status: 408 }, 'NetworkError'],
-    [{ status: 499 }, undefined],
+    [{ status: 499 }, 'ClientError'],
     [{ status: 500 }, 'NetworkError'],
     [{ status: 599 }, 'NetworkError'],
-    [{ status: 600 }, undefined],
+    [{ status: 600 }],
     [{ code: 'ECONNRESET' }, 'NetworkError'],
     [{ code: 'UND_ERR_CONNECT_TIMEOUT' }, 'NetworkError'],
     [{ name: 'TimeoutError' }, 'NetworkError'],
   ];
-  for (const [fields, word] of rows) {
+  for (const [fields, ...words] of rows) {
     const { names } = readError(errorOf(fields));
-    const known = names.filter((name) => /^[A-Z][a-z]+[A-Z]/.test(name) && name !== 'TimeoutError');
-    assert.deepEqual(known, word === undefined ? [] : [word], JSON.stringify(fields));
+    const known = names.filter((name) => /^[A-Z][a-z]+([A-Z]|ed$)/.test(name) && name !== 'TimeoutError');
+    assert.deepEqual(known, words, JSON.stringify(fields));
   }
 });
 

@@ -44,6 +44,8 @@ export function formatLogLine(entry: Entry, level: LogLevel): string | undefined
       return `${warning}${entry.name}=${entry.value} cannot be used; ${entry.used} stays in force`;
     case 'price-unknown':
       return `${warning}no price is known for ${entry.model}; ${entry.assumed}`;
+    case 'access-refused':
+      return `${warning}${entry.name} answers with 401 or 403: check its credentials`;
     case 'store-degraded':
     case 'store-recovered':
       return `${warning}${entry.type}: ${entry.reason}`;

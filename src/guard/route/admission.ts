@@ -8,6 +8,7 @@ import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
 import type { ActionSettled } from '../../core/event.ts';
+import { rememberedModelsMax } from '../../core/limits.ts';
 import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
@@ -197,10 +198,20 @@ export function settleAction(
     }
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
+  if (outcome.kind === 'neutral' && outcome.why === 'unauthorized') reportRefusedAccess(runtime, site, atMs);
   if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {
     checkAfterSettling(runtime, site, permit.action, atMs);
   }
   if (unpricedModel !== undefined && site.task !== undefined) haltUnpriced(runtime, site.task, unpricedModel, atMs);
+}
+
+/** Reports once for each name that the callee refuses the credentials: no wait and no retry mends that. */
+function reportRefusedAccess(runtime: Runtime, { target, place }: CallSite, atMs: number): void {
+  const { reportedOnce } = runtime;
+  const mark = `access-refused ${target.name}`;
+  if (reportedOnce.has(mark) || reportedOnce.size >= rememberedModelsMax) return;
+  reportedOnce.add(mark);
+  appendEntry(runtime, { type: 'access-refused', name: target.name }, place, atMs);
 }
 
 /** The mark of an outcome: that of the result, or else of the error; retryable if either says so. */

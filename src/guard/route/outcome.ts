@@ -14,7 +14,7 @@ import type { CallSite } from './call-site.ts';
 import type { LeasedCall } from './live-call.ts';
 
 /** The error lists of a call without a breaker. */
-export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false };
+export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false, failure: 'reported' } as const;
 
 /** Reads the outcome of a call from its ending. */
 export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {

@@ -32,6 +32,9 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
   same_error_only: 'Count only the same error in a row.',
   count_errors: 'Names of errors that count; unlisted errors count too.',
   ignore_errors: 'Names of errors that never count, also when they are in both lists.',
+  failure:
+    '`reported` also reads what a call returns (`isError`, `{ ok: false }`, `{ error }`, an HTTP status); ' +
+    '`throws-only` does not.',
   timeout_secs:
     'Time a call may take; a call past this time is a failure. A model has one only if `[tools]` or the code sets it.',
   enable_health_check: 'Run the health check of a tool that has one while its circuit is open.',

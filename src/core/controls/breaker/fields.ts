@@ -39,6 +39,7 @@ export const breakerFields = {
   same_error_only: flag(declared, false, false),
   count_errors: texts(declared, ['ToolError', 'NetworkError', 'RateLimitExceeded'], 'more'),
   ignore_errors: texts(declared, ['InvalidArguments', 'FileNotFound'], 'fewer'),
+  failure: choice(declared, 'earlier', 'reported', 'throws-only'),
   timeout_secs: secs(declared, 30, 'lower', {
     aliases: ['timeout'],
     optional: true,
