@@ -106,32 +106,36 @@ export function guardFunction<F extends AnyFunction>(
  * Settles a call when its work ends. Returns the derived promise, so that an unhandled failure causes Node's warning.
  */
 function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
-  return promise.then(
-    (value) => {
+  const fail = (error: unknown): never => {
+    settle(call, { error }, options, false);
+    throw error;
+  };
+  try {
+    return promise.then((value) => {
       settle(call, { value }, options, false);
       return attachHint(call.site, value);
-    },
-    (error) => {
-      settle(call, { error }, options, false);
-      throw error;
-    },
-  );
+    }, fail);
+  } catch (error) {
+    return new Promise(() => fail(error)); // `then` of a subclass may throw.
+  }
 }
 
 /** Settles a call when its work ends or at its timeout. */
 function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      settle(call, { error }, options, false);
+      reject(error);
+    };
     call.limit(reject);
-    promise.then(
-      (value) => {
+    try {
+      promise.then((value) => {
         settle(call, { value }, options, false);
         resolve(attachHint(call.site, value));
-      },
-      (error) => {
-        settle(call, { error }, options, false);
-        reject(error);
-      },
-    );
+      }, fail);
+    } catch (error) {
+      fail(error); // `then` of a subclass may throw.
+    }
   });
 }
 

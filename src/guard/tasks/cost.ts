@@ -4,7 +4,7 @@ import type { Cost } from '../../core/action.ts';
 import { builtinPrices, toMicros } from '../../core/builtin-prices.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
-import type { Usage } from '../../ports/prices.ts';
+import type { Price, Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
@@ -19,12 +19,10 @@ export function priceUsage(
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
   const { costUsd = -1 } = usage;
   if (isCost(costUsd)) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
-  const price = prices.price(usage);
-  // Ignore a price that is not a number: it would switch the limit off.
-  if (price !== undefined && isCost(price.costUsd)) return { micros: toMicros(price.costUsd), tokens };
+  const price = readPrice(() => prices.price(usage));
+  if (price !== undefined) return { micros: toMicros(price.costUsd), tokens };
   const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
-  const highest = prices.highestPrice(usage);
-  const dearest = isCost(highest.costUsd) ? highest : builtinPrices.highestPrice(usage);
+  const dearest = readPrice(() => prices.highestPrice(usage)) ?? builtinPrices.highestPrice(usage);
   const model = boundedModelName(usage.model ?? 'an unnamed model');
   if (!told.has(model) && told.size < rememberedModelsMax) {
     told.add(model);
@@ -36,13 +34,23 @@ export function priceUsage(
 
 /** The model of a usage whose unknown price must halt its task; undefined if the price or the policy allows it. */
 export function findUnpricedModel({ prices, settings }: Runtime, usage: Usage): string | undefined {
-  const mustHalt = settings.prices.onUnknownPrice === 'halt' && prices.price(usage) === undefined;
+  const mustHalt = settings.prices.onUnknownPrice === 'halt' && readPrice(() => prices.price(usage)) === undefined;
   return mustHalt ? boundedModelName(usage.model) : undefined;
 }
 
 /** The name of a model, bounded. */
 export function boundedModelName(model: unknown): string {
   return String(model ?? '').slice(0, nameLengthMax);
+}
+
+/** The price that a price list gives; undefined if the list throws or gives no amount. */
+function readPrice(read: () => Price | undefined): Price | undefined {
+  try {
+    const price = read();
+    return isCost(price?.costUsd) ? price : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a value is an amount of money that can be booked. */
