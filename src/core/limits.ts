@@ -216,10 +216,29 @@ export const standingApprovalsMax = 1_000;
 export const processesMax = 65_536;
 export const treePollMs = 50;
 export const killRoundsMax = 40;
+/** The longest test whether the system can run a command in a PID namespace. */
+export const containProbeMs = 5_000;
+/** How often a living tree is looked at: children of known processes, all processes, and all processes with `ps`. */
+export const treeChildrenMs = 250;
+export const treeScanMs = 1_000;
+export const treeScanByPsMs = 10_000;
+/** Processes of a tree that are remembered without its mark, and that a sentence names. */
+export const knownMembersMax = 1_000;
+export const namedProcessesMax = 8;
 /** How long an agent may take to end after a signal, its remaining tools, and all of them without a watcher. */
 export const agentGraceMs = 5_000;
 export const leftoverGraceMs = 1_000;
 export const watchdogGraceMs = 800;
+/**
+ * The beat between supervisor and watchdog; the silence after which a suspended one is continued, and how long it then
+ * has to beat; the silence after which a running one counts as hung, and the time a new process has for its first beat.
+ */
+export const watchdogBeatMs = 1_000;
+export const watchdogSilenceMs = 4_000;
+export const watchdogAnswerMs = 3_000;
+export const watchdogHungMs = 60_000;
+/** A supervisor that is suspended again within this time is not continued a second time: its tree is ended. */
+export const watchdogRelapseMs = 60_000;
 /** Characters of the reason for a skipped step: all reasons share one cell. */
 export const skipReasonMax = 100;
 /** How long the remaining output of an ended agent is awaited. */

@@ -1,10 +1,18 @@
-/** Closes the tasks of runs whose supervisor was killed as lost, and opens a card. */
+/**
+ * Closes the tasks of runs whose supervisor was killed as lost, and opens a card that says which of their processes
+ * still run.
+ */
 
 import type { Card } from '../core/card.ts';
-import { agentRunsMax } from '../core/limits.ts';
+import { agentRunsMax, treePollMs, watchdogGraceMs } from '../core/limits.ts';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
-import { isAlive, type RunRecord, readRuns, transitionRun } from './run-record.ts';
+import { type EndTreeResult, endTree } from './end-tree.ts';
+import { formatProcesses, nameProcesses } from './left-behind.ts';
+import type { ProcessInfo } from './process-table.ts';
+import { type ProcessTree, processTree } from './process-tree.ts';
+import { isAlive, isHere, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
 
 /** Closes lost runs and returns their cards. */
 export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
@@ -18,17 +26,26 @@ export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   return cards;
 }
 
-async function closeLostRun(store: Store, { task, session, agent }: RunRecord): Promise<readonly Card[]> {
+/** Ends the remaining processes of a lost run; returns undefined if the task is no lost run of this machine. */
+export async function endLostRun(store: Store, task: string): Promise<EndTreeResult | undefined> {
+  const run = await readStoredRun(store, task);
+  const tree = run?.state === 'lost' ? openLostTree(run) : undefined;
+  return tree && endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: watchdogGraceMs });
+}
+
+async function closeLostRun(store: Store, run: RunRecord): Promise<readonly Card[]> {
+  const { task, session, agent } = run;
   const id = `card-lost-${task}`;
   const isFirst = await transitionRun(store, task, 'running', { state: 'lost', card: id });
   if (!isFirst) return []; // Another process has closed the run.
+  const remaining = await findRemaining(run);
   const card: Card = {
     id,
     kind: 'notice',
     task,
     code: 'notice',
-    counters: {},
-    evidence: [`${agent}: its supervisor was killed, or the machine went down; the agent was ended with it`],
+    counters: remaining === undefined ? {} : { processes: remaining.length },
+    evidence: describeLoss(run, remaining),
     actions: ['retry_raised', 'narrow_scope', 'dismiss'],
     state: 'open',
   };
@@ -42,6 +59,36 @@ async function closeLostRun(store: Store, { task, session, agent }: RunRecord): 
   store.putCard(card);
   store.append({ type: 'card-changed', card }, { task, session, agent }, atMs);
   return [card];
+}
+
+/** The tree of a run without a supervisor; undefined if this machine cannot look it up. */
+function openLostTree({ owner, mark, members = [], agentProcess }: RunRecord): ProcessTree | undefined {
+  if (mark === undefined || !isHere(owner)) return undefined;
+  const tree = processTree(mark, false);
+  tree.addMembers(members);
+  if (agentProcess !== undefined) tree.addMembers([[agentProcess.pid, agentProcess.began]]);
+  return tree;
+}
+
+/** The processes of a lost run that still run; its watchdog gets time to end them. */
+async function findRemaining(run: RunRecord): Promise<readonly ProcessInfo[] | undefined> {
+  const tree = openLostTree(run);
+  if (tree === undefined) return undefined;
+  const untilMs = systemClock.nowMs() + 2 * watchdogGraceMs;
+  for (;;) {
+    const remaining = tree.scan();
+    if (remaining.length === 0 || systemClock.nowMs() > untilMs) return remaining;
+    await wait(systemClock, treePollMs);
+  }
+}
+
+/** Says what was looked up, and no more. */
+function describeLoss({ task, agent }: RunRecord, remaining: readonly ProcessInfo[] | undefined): readonly string[] {
+  const cause = `${agent}: its supervisor was killed, or the machine went down`;
+  if (remaining === undefined) return [`${cause}; whether its processes still run cannot be looked up here`];
+  if (remaining.length === 0) return [`${cause}; none of its processes runs`];
+  const names = formatProcesses(nameProcesses(remaining));
+  return [`${cause}; still running without limits: ${names}; end them with: switchgear halt ${task}`];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Lists the processes of this machine: from /proc if it exists, otherwise with `ps`. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { processesMax } from '../core/limits.ts';
 
 /** A process. A process id may be reused; together with the start time it is unique. */
@@ -11,6 +11,10 @@ export interface ProcessInfo {
   readonly session: number;
   /** The start time, in the format of the system. */
   readonly began: string;
+  /** The name of the program, without its arguments. */
+  readonly name: string;
+  /** Whether the process has a controlling terminal. */
+  readonly hasTerminal: boolean;
 }
 
 /** Lists all running processes, without zombies. */
@@ -22,17 +26,67 @@ export function listProcesses(): readonly ProcessInfo[] {
 /** Finds a running process by its id. */
 export function findProcess(pid: number): ProcessInfo | undefined {
   const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
-  if (text === undefined) return listPids('/proc').length > 0 ? undefined : listByPs(pid)[0];
+  if (text === undefined) return hasProc() ? undefined : listByPs(pid)[0];
   // The second field is the name in parentheses, which may contain any characters.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const nameEnd = text.lastIndexOf(')');
+  const fields = text.slice(nameEnd + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
-  const [, parent, group, session] = fields.map(Number);
-  return { pid, parent: parent!, group: group!, session: session!, began: fields[19] ?? '' };
+  const [, parent, group, session, terminal] = fields.map(Number);
+  const name = text.slice(text.indexOf('(') + 1, nameEnd);
+  const began = fields[19] ?? '';
+  return { pid, parent: parent!, group: group!, session: session!, began, name, hasTerminal: terminal !== 0 };
 }
 
 /** Whether the environment of a process contains a text; false if it cannot be read. */
 export function hasEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean {
   return readProcFile(`/proc/${pid}/environ`)?.includes(mark) ?? false;
+}
+
+/** The PID namespace of this process; empty if the system has none. */
+export function readPidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+/** The processes that the main thread of a process has started and that have not ended; empty if unknown. */
+export function listChildren(pid: number): readonly number[] {
+  const text = readProcFile(`/proc/${pid}/task/${pid}/children`)?.toString('latin1') ?? '';
+  return text.split(' ').flatMap((word) => (word === '' ? [] : [Number(word)]));
+}
+
+/** The identity of an open pipe or socket of a process; undefined for other files, or if it cannot be read. */
+export function readPipeId(pid: number, descriptor: number): string | undefined {
+  try {
+    const target = readlinkSync(`/proc/${pid}/fd/${descriptor}`);
+    return /^(socket|pipe):/.test(target) ? target : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a process is suspended by a signal. */
+export function isSuspended(pid: number): boolean {
+  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  const state =
+    text === undefined && !hasProc()
+      ? runPs(['-p', String(pid), '-o', 'stat='])
+      : text?.slice(text.lastIndexOf(')') + 2);
+  return /^[Tt]/.test(state?.trim() ?? '');
+}
+
+/** The processor time that a process has used, in ticks of the system; 0 if it cannot be read. */
+export function readProcessorTicks(pid: number): number {
+  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
+  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+}
+
+/** Whether processes can be listed without starting `ps`. */
+export function hasProcessFiles(): boolean {
+  return hasProc();
 }
 
 /** An id that differs for every start of the machine; empty if unknown. */
@@ -59,15 +113,26 @@ function readProcFile(path: string): Buffer | undefined {
   }
 }
 
+function hasProc(): boolean {
+  return listPids('/proc').length > 0;
+}
+
 function listByPs(pid?: number): readonly ProcessInfo[] {
   const which = pid === undefined ? ['-A'] : ['-p', String(pid)];
+  const line = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\w+ +\w+ +\d+ +[\d:]+ +\d+)\s+(.*)$/;
+  return runPs([...which, '-o', 'pid=,ppid=,pgid=,stat=,tty=,lstart=,ucomm='])
+    .split('\n')
+    .flatMap((text) => {
+      const [, id, parent, group, state, terminal, began, name] = line.exec(text) ?? [];
+      if (id === undefined || state?.startsWith('Z')) return [];
+      // `ps` does not show the session; a process with its own session has the same number as its group.
+      const numbers = { pid: Number(id), parent: Number(parent), group: Number(group), session: Number(group) };
+      return [{ ...numbers, began: began!, name: name!.trim(), hasTerminal: !/^[?-]+$/.test(terminal!) }];
+    });
+}
+
+function runPs(args: readonly string[]): string {
   // Loaded here, because a hook does not need it if there is /proc.
   const { spawnSync } = process.getBuiltinModule('node:child_process');
-  const { stdout } = spawnSync('ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8' });
-  return (stdout ?? '').split('\n').flatMap((line) => {
-    const [, id, parent, group, state, began] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+)$/.exec(line) ?? [];
-    if (id === undefined || state?.startsWith('Z')) return [];
-    // `ps` does not show the session; a process with its own session has the same number as its group.
-    return [{ pid: Number(id), parent: Number(parent), group: Number(group), session: Number(group), began: began! }];
-  });
+  return spawnSync('ps', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } }).stdout ?? '';
 }

@@ -1,18 +1,35 @@
 /**
- * Finds all processes that a command has started, by their parents and by a variable in their environment, because
- * tools may run in their own sessions and outlive their parents. Processes found once stay known.
+ * Finds all processes that a command has started: by their parents, their session, a variable in their environment and
+ * the output pipe they inherit, because tools may run in their own sessions, with an empty environment, and outlive
+ * their parents. Processes found once stay known, so a tree that is looked at while it lives is known at its end.
  */
 
-import { processesMax } from '../core/limits.ts';
-import { findProcess, hasEnvironmentMark, listProcesses, type ProcessInfo } from './process-table.ts';
+import { knownMembersMax, processesMax } from '../core/limits.ts';
+import {
+  findProcess,
+  hasEnvironmentMark,
+  listChildren,
+  listProcesses,
+  type ProcessInfo,
+  readPipeId,
+} from './process-table.ts';
+
+/** A process that belongs to a tree: its id and its start time. */
+export type TreeMember = readonly [pid: number, began: string];
 
 export interface ProcessTree {
   /** The command itself, once it runs. */
   readonly root: ProcessInfo | undefined;
   /** Sets the process of the command. */
   setRoot(pid: number): void;
+  /** Adds processes that are known to belong to the tree. */
+  addMembers(members: readonly TreeMember[]): void;
   /** The running processes of the tree. */
   scan(): readonly ProcessInfo[];
+  /** Looks for new children of the known processes, without a list of all processes. */
+  scanChildren(): void;
+  /** The known processes that another process cannot find by the mark. */
+  findUnmarked(): readonly TreeMember[];
   /** Whether the command itself is running. */
   hasRoot(): boolean;
 }
@@ -24,48 +41,119 @@ export function makeMarkName(id: string): string {
 
 /** @param ownsSession Whether the command was started in its own session. */
 export function processTree(mark: string, ownsSession: boolean): ProcessTree {
-  let root: ProcessInfo | undefined;
-  const members = new Map<number, string>();
+  return new MarkedTree(mark, ownsSession);
+}
 
-  function scan(): readonly ProcessInfo[] {
-    const all = listProcesses();
+/** Processes outside of a tree by id, and how often they were looked at. */
+type ForeignProcesses = Map<number, { readonly began: string; readonly looks: number }>;
+
+class MarkedTree implements ProcessTree {
+  readonly #mark: string;
+  readonly #ownsSession: boolean;
+  #root: ProcessInfo | undefined;
+  /** The start times of the known processes, by id. */
+  #members = new Map<number, string>();
+  /** Sessions that processes of the tree have created; a session id is not reused while one of them runs. */
+  #sessions = new Set<number>();
+  /** The output pipes of the command. */
+  #pipes: readonly string[] = [];
+  /** Processes outside of the tree, and how often they were looked at: a starting process has no environment yet. */
+  #foreign: ForeignProcesses = new Map();
+
+  constructor(mark: string, ownsSession: boolean) {
+    this.#mark = mark;
+    this.#ownsSession = ownsSession;
+  }
+
+  get root(): ProcessInfo | undefined {
+    return this.#root;
+  }
+
+  setRoot(pid: number): void {
+    const root = findProcess(pid);
+    this.#root = root;
+    if (root === undefined) return;
+    this.#members.set(pid, root.began);
+    if (!this.#ownsSession) return;
+    this.#pipes = [1, 2].flatMap((descriptor) => readPipeId(pid, descriptor) ?? []);
+  }
+
+  addMembers(members: readonly TreeMember[]): void {
+    for (const [pid, began] of members) this.#members.set(pid, began);
+  }
+
+  scan(): readonly ProcessInfo[] {
     const found = new Map<number, ProcessInfo>();
     const children = new Map<number, ProcessInfo[]>();
-    for (const each of all) {
+    const foreign: ForeignProcesses = new Map();
+    for (const each of listProcesses()) {
       const siblings = children.get(each.parent);
       if (siblings === undefined) children.set(each.parent, [each]);
       else siblings.push(each);
-      if (isMember(each)) found.set(each.pid, each);
+      if (this.#isMember(each, foreign)) found.set(each.pid, each);
     }
     // The map grows during the iteration, so descendants of any depth are found.
     for (const pid of found.keys()) {
       for (const child of children.get(pid) ?? []) if (child.pid !== process.pid) found.set(child.pid, child);
     }
-    members.clear();
-    for (const { pid, began } of found.values()) if (members.size < processesMax) members.set(pid, began);
+    this.#foreign = foreign;
+    this.#members = new Map();
+    this.#sessions = new Set();
+    for (const each of found.values()) {
+      if (this.#members.size < processesMax) this.#members.set(each.pid, each.began);
+      if (this.#ownsSession || each.session !== this.#root?.session) this.#sessions.add(each.session);
+    }
     return [...found.values()];
   }
 
-  function isMember(each: ProcessInfo): boolean {
-    if (each.pid === process.pid) return false;
-    if (members.get(each.pid) === each.began) return true;
-    if (root !== undefined) {
-      if (each.pid === root.pid) return each.began === root.began;
-      if (ownsSession && each.session === root.pid) return true;
-      if (Number(each.began) < Number(root.began)) return false; // An older process cannot be a descendant.
+  #isMember(each: ProcessInfo, foreign: ForeignProcesses): boolean {
+    const { pid, began } = each;
+    if (pid === process.pid) return false;
+    if (this.#members.get(pid) === began) return true;
+    if (this.#root !== undefined) {
+      if (pid === this.#root.pid) return began === this.#root.began;
+      if (this.#ownsSession && each.session === this.#root.pid) return true;
+      if (Number(began) < Number(this.#root.began)) return false; // An older process cannot be a descendant.
+      if (this.#sessions.has(each.session)) return true;
     }
-    return hasEnvironmentMark(each, `${mark}=`);
+    const known = this.#foreign.get(pid);
+    const looks = known?.began === began ? known.looks : 0;
+    if (looks < looksMax && (hasEnvironmentMark(each, `${this.#mark}=`) || this.#sharesPipe(pid))) return true;
+    foreign.set(pid, { began, looks: looks + 1 });
+    return false;
   }
 
-  return {
-    get root() {
-      return root;
-    },
-    setRoot(pid) {
-      root = findProcess(pid);
-      if (root !== undefined) members.set(pid, root.began);
-    },
-    scan,
-    hasRoot: () => root !== undefined && findProcess(root.pid)?.began === root.began,
-  };
+  /** Whether a process has inherited an output pipe of the command. */
+  #sharesPipe(pid: number): boolean {
+    if (this.#pipes.length === 0) return false;
+    return [1, 2].some((descriptor) => this.#pipes.includes(readPipeId(pid, descriptor) ?? ''));
+  }
+
+  scanChildren(): void {
+    // The map grows during the iteration.
+    for (const pid of this.#members.keys()) {
+      if (this.#members.size > knownMembersMax) return;
+      for (const child of listChildren(pid)) {
+        if (this.#members.has(child) || child === process.pid) continue;
+        const found = findProcess(child);
+        if (found?.parent === pid) this.#members.set(child, found.began);
+      }
+    }
+  }
+
+  findUnmarked(): readonly TreeMember[] {
+    const unmarked: TreeMember[] = [];
+    for (const [pid, began] of this.#members) {
+      const found = findProcess(pid);
+      if (found?.began === began && !hasEnvironmentMark(found, `${this.#mark}=`)) unmarked.push([pid, began]);
+    }
+    return unmarked.slice(0, knownMembersMax);
+  }
+
+  hasRoot(): boolean {
+    return this.#root !== undefined && findProcess(this.#root.pid)?.began === this.#root.began;
+  }
 }
+
+/** After this many looks a process without the mark is taken for a process outside of the tree. */
+const looksMax = 3;

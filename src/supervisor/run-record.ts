@@ -8,15 +8,18 @@ import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { CarriedTask } from '../guard/internal.ts';
 import type { Cell, Store } from '../ports/store.ts';
-import { findProcess, readBootId } from './process-table.ts';
+import { findProcess, type ProcessInfo, readBootId, readPidNamespace } from './process-table.ts';
+import type { TreeMember } from './process-tree.ts';
 
 /** Limits of subagents that differ from those of the run, by name. */
 export type SubagentLimits = Readonly<Record<string, TaskSettings>>;
 
-/** The supervisor process of a run. */
-export interface SupervisorProcess {
+/** A process as a store records it. */
+export interface RecordedProcess {
   readonly machine: string;
   readonly boot: string;
+  /** The PID namespace, if the system has them. */
+  readonly space?: string;
   readonly pid: number;
   readonly began: string;
 }
@@ -33,7 +36,13 @@ export interface RunRecord {
   readonly conversation?: string;
   /** `waiting`: halted, and its process waits for an answer. `paused` and `halted`: no process runs it. */
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
-  readonly owner: SupervisorProcess;
+  /** The supervisor. */
+  readonly owner: RecordedProcess;
+  /** The process of the agent, once it runs, and the variable that all its descendants inherit. */
+  readonly agentProcess?: RecordedProcess;
+  readonly mark?: string;
+  /** Processes of the agent that no longer have that variable. */
+  readonly members?: readonly TreeMember[];
   /** The counters and limits of the task. */
   readonly carried?: CarriedTask;
   /** Raised limits of halted subagents, by name. */
@@ -46,15 +55,29 @@ export interface RunRecord {
 
 const prefix = 'agent-run/';
 
-export function describeThisProcess(): SupervisorProcess {
+export function describeThisProcess(): RecordedProcess {
   const { pid } = process;
-  return { machine: hostname(), boot: readBootId(), pid, began: findProcess(pid)?.began ?? '' };
+  return describeProcess({ pid, began: findProcess(pid)?.began ?? '' });
 }
 
-/** Whether the owner is alive. A process on another machine counts as alive, because it cannot be checked here. */
-export function isAlive({ machine, boot, pid, began }: SupervisorProcess): boolean {
+/** Describes a process of this machine. */
+export function describeProcess({ pid, began }: Pick<ProcessInfo, 'pid' | 'began'>): RecordedProcess {
+  return { machine: hostname(), boot: readBootId(), space: readPidNamespace(), pid, began };
+}
+
+/**
+ * Whether the owner is alive. A process on another machine or in another PID namespace counts as alive, because it
+ * cannot be checked here.
+ */
+export function isAlive({ machine, boot, space, pid, began }: RecordedProcess): boolean {
   if (machine !== hostname()) return true;
+  if (boot === readBootId() && space !== undefined && space !== readPidNamespace()) return true;
   return boot === readBootId() && findProcess(pid)?.began === began;
+}
+
+/** Whether a process ran since the last start of this machine; the host name can change within a container. */
+export function isHere({ machine, boot }: RecordedProcess): boolean {
+  return boot === readBootId() && (boot !== '' || machine === hostname());
 }
 
 /** All stored runs. */

@@ -2,6 +2,8 @@
 
 import { sanitizeText } from '../../operator/format.ts';
 import { type OrderResult, orderTasks, type TaskOrder } from '../../operator/orders.ts';
+import type { EndTreeResult } from '../../supervisor/end-tree.ts';
+import { endLostRun } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { parseOrderRequest } from './order-args.ts';
@@ -26,11 +28,28 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
       const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
       const request = parseOrderRequest(parsedArgs, 'TASK');
       return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
+        const lost = order === 'halt' && request.target !== null ? await endLostRun(store, request.target) : undefined;
+        if (lost !== undefined)
+          return reportLostRun(request.target!, lost, parsedArgs.switches.has('--json'), terminal);
         const result = await orderTasks(store, order, request);
         return reportOrder(order, request.target, result, parsedArgs.switches.has('--json'), terminal);
       });
     },
   };
+}
+
+/** Reports the end of processes that a killed supervisor has left. */
+function reportLostRun(
+  task: string,
+  { total, surviving }: EndTreeResult,
+  asJson: boolean,
+  { out, err }: Terminal,
+): number {
+  if (asJson) out(JSON.stringify({ order: 'halt', target: task, ended: total - surviving.length, surviving }, null, 2));
+  else out(`ended ${total - surviving.length} processes of the lost run ${sanitizeText(task)}`);
+  if (surviving.length === 0) return exitCodes.ok;
+  err(`switchgear: these could not be ended: ${surviving.join(', ')}`);
+  return exitCodes.error;
 }
 
 function reportOrder(

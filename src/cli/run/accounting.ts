@@ -10,6 +10,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { adoptHaltedTask, type CarriedTask, captureTask } from '../../guard/internal.ts';
+import type { TreeMember } from '../../supervisor/process-tree.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
@@ -80,6 +81,7 @@ class AttemptAccounting implements RunAccounting {
   #isPolling = false;
   #polledMs = Number.NEGATIVE_INFINITY;
   #savedMs: number;
+  #savedMembers: readonly TreeMember[] = [];
   #cancelPoll: () => void;
 
   constructor(context: RunCommandContext, launched: LaunchedRun, runTask: RunTask, onHalt: (halt: Refusal) => void) {
@@ -137,7 +139,10 @@ class AttemptAccounting implements RunAccounting {
     const { clock, gear, store } = this.#context;
     this.#savedMs = clock.nowMs();
     const carried = captureTask(gear, this.#task.id);
-    this.#record = { ...this.#record, ...changes, ...(carried && { carried }) };
+    const members = this.#launched.unmarkedMembers();
+    this.#savedMembers = members;
+    const known = members.length > 0 && { members };
+    this.#record = { ...this.#record, ...changes, ...(carried && { carried }), ...known };
     writeRun(store, this.#record);
   }
 
@@ -190,6 +195,7 @@ class AttemptAccounting implements RunAccounting {
 
   #pollRepeatedly(): void {
     this.poll();
+    if (this.#launched.unmarkedMembers() !== this.#savedMembers) this.#saveRecord({});
     this.#cancelPoll = this.#context.clock.after(sessionPollMs, () => this.#pollRepeatedly());
   }
 

@@ -1,13 +1,12 @@
 /** Runs one attempt of an agent: passes its output on, watches its task, and ends the process on a halt. */
 
-import { haltedDrainMs, leftBehindMs } from '../../core/limits.ts';
+import { haltedDrainMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { runtimeOf, sweep } from '../../guard/internal.ts';
-import { wait } from '../../platform/system-clock.ts';
-import type { Clock } from '../../ports/clock.ts';
 import { exitCodeOf } from '../../supervisor/child.ts';
 import { type EndTreeResult, endTree, signalTree } from '../../supervisor/end-tree.ts';
-import type { ProcessTree } from '../../supervisor/process-tree.ts';
+import { handleLeftBehind, type LeftBehind } from '../../supervisor/left-behind.ts';
+import type { WatchdogNews } from '../../supervisor/watchdog.ts';
 import { type AttemptSummary, type RunTask, startRunAccounting } from './accounting.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchedRun } from './launch.ts';
@@ -16,7 +15,13 @@ import { listenForSignals } from './signals.ts';
 
 /** How an attempt ended. */
 export type AttemptEnd =
-  | { readonly how: 'ended'; readonly code: number; readonly leftBehind: number }
+  | {
+      readonly how: 'ended';
+      readonly code: number;
+      /** The programs that the agent left running, and the limit that ended them, if any. */
+      readonly leftBehind: LeftBehind | undefined;
+      readonly limit: string | undefined;
+    }
   | { readonly how: 'halted'; readonly halt: Refusal; readonly ended: EndTreeResult }
   | { readonly how: 'stopped'; readonly by: NodeJS.Signals; readonly ended: EndTreeResult }
   | { readonly how: 'not-started'; readonly code: 126 | 127; readonly message: string };
@@ -35,7 +40,9 @@ export async function runAttempt(
   let ending: Promise<EndTreeResult> | undefined;
   let stoppedBy: NodeJS.Signals | undefined;
   const killNow = new AbortController();
+  const isEnding = new AbortController();
   const endAgent = (by: 'SIGINT' | 'SIGTERM') => {
+    isEnding.abort();
     ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: killNow.signal });
   };
   const accounting = startRunAccounting(context, launched, runTask, () => endAgent(signal));
@@ -71,10 +78,17 @@ export async function runAttempt(
     } else if (entry.type === 'task-halted' && !entry.enforced)
       screen.printLine(`switchgear: would halt it: ${entry.message}`);
   });
+  launched.watchdog.listen((news) => {
+    screen.printLine(`switchgear: ${watchdogTexts[news]}`);
+    emit('run', { type: `watchdog-${news}` });
+  });
   emit('run', { type: 'run-started', task: task.id, session: task.session, agent: task.agent, pid: child.pid });
   child.read(outputReader.feed, screen.err);
   try {
     const exit = await child.exited;
+    const mode = options.observe ? 'leave' : options.leftBehind; // Observing ends nothing.
+    const wait = { mode, graceMs: options.graceMs, stop: isEnding.signal } as const;
+    const leftBehind = ending === undefined ? await handleLeftBehind(tree, clock, wait) : undefined;
     const endedTree = await ending;
     const maxDrainMs = endedTree === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;
     await child.drain(clock, maxDrainMs, () => tree.scan().length > 0);
@@ -83,23 +97,25 @@ export async function runAttempt(
     accounting.poll();
     sweep(runtimeOf(context.gear));
     const ended = await ending; // The last printed line may have caused a halt.
-    if (ended !== undefined) {
+    // A limit that ends what the agent has left running does not change how the agent ended.
+    const isAgents = ended !== undefined && (leftBehind === undefined || stoppedBy !== undefined);
+    if (isAgents) {
       launched.restoreTerminal();
       const { halt } = accounting;
       return finishAttempt(
         halt === undefined ? { how: 'stopped', by: stoppedBy!, ended } : { how: 'halted', halt, ended },
       );
     }
-    return finishAttempt({ how: 'ended', code: exitCodeOf(exit), leftBehind: await countLeftBehind(tree, clock) });
+    const limit = accounting.halt?.explanation;
+    return finishAttempt({ how: 'ended', code: exitCodeOf(exit), leftBehind, limit });
   } finally {
     unsubscribe();
     stopListening();
   }
 }
 
-/** Counts processes that remain after the agent has ended, after a short wait for those that are ending. */
-async function countLeftBehind(tree: ProcessTree, clock: Clock): Promise<number> {
-  if (tree.scan().length === 0) return 0;
-  await wait(clock, leftBehindMs);
-  return tree.scan().length;
-}
+const watchdogTexts: Readonly<Record<WatchdogNews, string>> = {
+  replaced: 'the watchdog of this run was ended from outside; another one has taken its place',
+  continued: 'this process was suspended from outside while the agent ran on; the watchdog has continued it',
+  ended: 'this process was suspended from outside or did not respond, so the watchdog has ended the agent',
+};

@@ -5,7 +5,6 @@ import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
-import { formatCount } from '../../operator/format.ts';
 import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import type { RunTask } from './accounting.ts';
@@ -14,6 +13,7 @@ import type { RunCommandContext } from './context.ts';
 import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
 import { formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
 import { endOnError, type LaunchedRun, launch } from './launch.ts';
+import { describeLeftBehind, reportLeftBehind } from './left-behind-report.ts';
 
 /** Exit codes of `switchgear run` itself; otherwise it exits with the agent's code. */
 const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
@@ -49,7 +49,9 @@ export async function runAttempts(
   return next;
 }
 
-function reportEnd({ screen, emit }: RunCommandContext, { end, result }: Attempt): number {
+function reportEnd(context: RunCommandContext, attempt: Attempt): number {
+  const { screen, emit } = context;
+  const { end, result } = attempt;
   switch (end.how) {
     case 'ended':
       if (end.code === 0 && result?.ok === false) {
@@ -57,9 +59,8 @@ function reportEnd({ screen, emit }: RunCommandContext, { end, result }: Attempt
           `switchgear: the agent ended with code 0, but says that it failed: ${result.reason ?? 'no reason'}`,
         );
       }
-      if (end.leftBehind > 0)
-        screen.printLine(`switchgear: the agent ended and left ${formatCount(end.leftBehind, 'program')} running`);
-      emit('run', { type: 'run-ended', code: end.code });
+      reportLeftBehind(context, attempt);
+      emit('run', { type: 'run-ended', code: end.code, leftBehind: describeLeftBehind(end.leftBehind) });
       return end.code;
     case 'not-started':
       screen.printLine(`switchgear: ${end.message}`);

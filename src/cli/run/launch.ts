@@ -11,10 +11,12 @@ import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Child, type StartFailure, startChild } from '../../supervisor/child.ts';
+import { containCommand } from '../../supervisor/containment.ts';
 import { endTree } from '../../supervisor/end-tree.ts';
-import { makeMarkName, type ProcessTree, processTree } from '../../supervisor/process-tree.ts';
-import { describeThisProcess, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
-import { startWatchdog } from '../../supervisor/watchdog.ts';
+import { makeMarkName, type ProcessTree, processTree, type TreeMember } from '../../supervisor/process-tree.ts';
+import { describeProcess, describeThisProcess, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
+import { watchTree } from '../../supervisor/tree-watch.ts';
+import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { findStoreAddress, formatAddress, passwordOf, stateFolder } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
@@ -41,6 +43,9 @@ export interface LaunchedRun {
   /** Restores the terminal settings after an interactive command. */
   restoreTerminal(): void;
   readonly tree: ProcessTree;
+  readonly watchdog: Watchdog;
+  /** Processes of the agent that the store has to record, because its mark does not find them. */
+  unmarkedMembers(): readonly TreeMember[];
   /** Dismisses the watchdog and deletes the file with the store's password, after the agent has ended. */
   release(): void;
   readonly child: Child | StartFailure;
@@ -60,11 +65,13 @@ export async function launch(
   const mark = makeMarkName(uniqueId());
   const tree = processTree(mark, !ownsTerminal);
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
-  const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
-  const agentStore = shareStore(options, terminal, task);
-  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal });
   const conversationArgs = chooseConversation(agent, mode, options);
-  const record: RunRecord = {
+  const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
+  const chosen = [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added];
+  const program = options.contain ? containCommand(chosen, terminal.env) : chosen;
+  const agentStore = shareStore(options, terminal, task);
+  const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal, file: agentStore.passwordFile });
+  let record: RunRecord = {
     task,
     agent: options.agent ?? findAgentName(agent.cli, command),
     session,
@@ -73,11 +80,12 @@ export async function launch(
     cwd: terminal.cwd,
     state: 'running',
     owner: describeThisProcess(),
+    mark,
   };
   // Before the start, so that the first hook of the agent finds the run.
   writeRun(store, record);
   const child = await startChild({
-    command: [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added],
+    command: program,
     cwd: terminal.cwd,
     env: {
       ...terminal.env,
@@ -91,13 +99,25 @@ export async function launch(
   if ('pid' in child) {
     tree.setRoot(child.pid);
     watchdog.setRoot(child.pid);
+    // The commands of an operator refuse to run below this process.
+    if (tree.root !== undefined) {
+      record = { ...record, agentProcess: describeProcess(tree.root) };
+      writeRun(store, record);
+    }
   }
+  let unmarked: readonly TreeMember[] = [];
+  const stopWatching = watchTree(tree, systemClock, (members) => {
+    unmarked = members;
+    watchdog.addMembers(members);
+  });
   const launchInfo = { record, agent, mode, conversation: conversationArgs.conversation, wallMs: Date.now() };
   const release = () => {
+    stopWatching();
     watchdog.dismiss();
     if (agentStore.passwordFile !== undefined) rmSync(agentStore.passwordFile, { force: true });
   };
-  return { ...launchInfo, signal, restoreTerminal, tree, release, child };
+  const unmarkedMembers = () => unmarked;
+  return { ...launchInfo, signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
 }
 
 /** The name of the agent: the recognized program, else the command. */

@@ -24,6 +24,10 @@ export interface RunCommandOptions {
   /** How long to wait for an answer in the inbox without a terminal. */
   readonly waitMs: number;
   readonly graceMs: number;
+  /** What happens to programs that the agent has left running. */
+  readonly leftBehind: 'end' | 'leave' | 'wait';
+  /** Whether the agent runs in a PID namespace of its own. */
+  readonly contain: boolean;
   readonly agent: string | undefined;
   readonly session: string | undefined;
   readonly policy: string | undefined;
@@ -31,7 +35,9 @@ export interface RunCommandOptions {
   readonly mapping: unknown;
 }
 
-const knownSwitches = ['--raw', '--json', '--observe', '--quiet', '--interactive', '--no-ask'];
+const outputSwitches = ['--raw', '--json', '--observe', '--quiet', '--interactive', '--no-ask'];
+const treeSwitches = ['--leave', '--wait-tree', '--contain'];
+const knownSwitches = [...outputSwitches, ...treeSwitches];
 const limitOptions = ['--max-calls', '--max-spend', '--max-tokens', '--max-duration', '--max-idle'];
 const valueOptions = ['--store', '--policy', '--agent', '--session', '--grace', '--wait', '--mapping', ...limitOptions];
 
@@ -45,6 +51,8 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
   const { switches, values } = parsedArgs;
   if (switches.has('--raw') && switches.has('--json'))
     throw usageError('run: --raw leaves the output alone, --json replaces it');
+  if (treeSwitches.filter((name) => switches.has(name)).length > 1)
+    throw usageError('run: use one of --leave, --wait-tree and --contain; --contain leaves no program running');
   return {
     parsedArgs,
     ownArgs: removeStoreOption(ownArgs),
@@ -58,6 +66,8 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     ask: !switches.has('--no-ask'),
     waitMs: 1000 * (parseDurationSecs(values, '--wait', 0) ?? 0),
     graceMs: 1000 * (parseDurationSecs(values, '--grace', 0) ?? agentGraceMs / 1000),
+    leftBehind: switches.has('--leave') ? 'leave' : switches.has('--wait-tree') ? 'wait' : 'end',
+    contain: switches.has('--contain'),
     agent: values.get('--agent'),
     session: values.get('--session'),
     policy: values.get('--policy'),
