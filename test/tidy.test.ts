@@ -38,7 +38,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   agents: ['core', 'ports', 'platform', 'guard'],
   supervisor: ['core', 'ports', 'platform', 'guard'],
   hooks: ['core', 'ports', 'platform', 'guard', 'agents', 'supervisor'],
-  chains: ['core', 'ports', 'platform', 'document', 'policy', 'guard', 'stores/memory', 'approvers'],
+  chains: ['core', 'ports', 'platform', 'document', 'policy', 'guard', 'stores/memory', 'approvers', 'supervisor'],
   operator: ['core', 'ports', 'coordination', 'stores', 'supervisor', 'chains/run', 'guard/internal'],
   cli: [
     'core',

@@ -72,6 +72,12 @@ function signalCommand({ root }: ProcessTree, processes: readonly ProcessInfo[],
   for (const { pid } of processes) sendSignal(pid, 'SIGCONT'); // A suspended process does not handle other signals.
 }
 
+/** Kills processes at once; returns their number. */
+export function killProcesses(processes: readonly ProcessInfo[]): number {
+  for (const { pid } of processes) sendSignal(pid, 'SIGKILL');
+  return processes.length;
+}
+
 function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -39,6 +39,11 @@ export function makeMarkName(id: string): string {
   return `SWITCHGEAR_MARK_${id.replaceAll(/\W/g, '_')}`;
 }
 
+/** Whether a variable is the mark of a run or of a chain step. */
+export function isMarkName(name: string): boolean {
+  return name.startsWith('SWITCHGEAR_MARK_');
+}
+
 /** @param ownsSession Whether the command was started in its own session. */
 export function processTree(mark: string, ownsSession: boolean): ProcessTree {
   return new MarkedTree(mark, ownsSession);

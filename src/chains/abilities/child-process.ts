@@ -1,15 +1,23 @@
-/** Child processes of abilities: each leads a process group, which ends with this process or at its time limit. */
+/** Child processes of abilities: each ends with everything it started, with this process or at its time limit. */
 
 import type { ChildProcess } from 'node:child_process';
 import { reasonLengthMax, stderrKeptBytes } from '../../core/limits.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
+import { endTree, killProcesses } from '../../supervisor/end-tree.ts';
+import { isMarkName, makeMarkName, processTree } from '../../supervisor/process-tree.ts';
+import { watchTree } from '../../supervisor/tree-watch.ts';
 
 /** Environment variables that every child process gets; a chain must set any other variable. */
 const inheritedNames = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a child process: the harmless variables of this process, and the given ones. */
-export function cleanEnvironment(env: Environment, extra: Environment): Record<string, string> {
+/**
+ * The environment of a child process: the harmless variables of this process, the given ones, and marks: its own, and
+ * those of runs around this process, which end it with their agent.
+ */
+export function cleanEnvironment(env: Environment, extra: Environment, mark: string): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const name of inheritedNames) {
     const value = env[name];
@@ -17,26 +25,53 @@ export function cleanEnvironment(env: Environment, extra: Environment): Record<s
     if (value !== undefined && !value.startsWith('()')) clean[name] = value;
   }
   for (const [name, value] of Object.entries(extra)) if (value !== undefined) clean[name] = value;
+  for (const name of Object.keys(env)) if (isMarkName(name)) clean[name] = '1';
+  clean[mark] = '1';
   return clean;
 }
 
-const children = new Set<ChildProcess>();
+/** A started child process whose descendants can be ended. */
+export interface OwnedChild {
+  /** Kills the process and everything that it started. */
+  kill(): void;
+}
 
-/** Kills the group of a child process when this process exits for any reason; call it right after the start. */
-export function endOnExit(child: ChildProcess): void {
-  if (child.pid === undefined) return; // The process could not be started.
-  if (children.size === 0) process.on('exit', killAll);
-  children.add(child);
+const owned = new Set<OwnedChild>();
+
+/** Creates the variable that a child process and its descendants inherit. */
+export function createMark(): string {
+  return makeMarkName(uniqueId());
+}
+
+/**
+ * Kills a child process with its descendants when it ends, or when this process exits for any reason. Its tree is
+ * looked at while it runs, because a descendant may leave the process group. Call it right after the start.
+ */
+export function ownChild(child: ChildProcess, mark: string): OwnedChild {
+  const { pid } = child;
+  if (pid === undefined) return { kill: () => undefined }; // The process could not be started.
+  const tree = processTree(mark, true);
+  tree.setRoot(pid);
+  const stopWatching = watchTree(tree, systemClock, () => undefined);
+  const self: OwnedChild = {
+    kill() {
+      signalGroup(child, 'SIGKILL');
+      if (killProcesses(tree.scan()) > 0) void endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 0 });
+    },
+  };
+  if (owned.size === 0) process.on('exit', killAll);
+  owned.add(self);
   child.once('exit', () => {
-    // Kills the process group: child processes would survive their parent.
-    signalGroup(child, 'SIGKILL');
-    children.delete(child);
-    if (children.size === 0) process.off('exit', killAll);
+    stopWatching();
+    self.kill(); // Descendants would survive their parent.
+    owned.delete(self);
+    if (owned.size === 0) process.off('exit', killAll);
   });
+  return self;
 }
 
 function killAll(): void {
-  for (const child of children) signalGroup(child, 'SIGKILL');
+  for (const child of owned) child.kill();
 }
 
 /** Signals a process that was started `detached`, and its process group. */

@@ -16,7 +16,7 @@ import {
   requireText,
   requireTexts,
 } from './ability.ts';
-import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from './child-process.ts';
+import { cleanEnvironment, createMark, type Environment, ownChild, trackEnding } from './child-process.ts';
 
 const name = 'shell.execute';
 
@@ -67,17 +67,18 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
   const { signal } = call;
   const command = readCommand(call.args);
   signal.throwIfAborted();
+  const mark = createMark();
   const child = spawn(command.file, command.args, {
     cwd,
-    env: cleanEnvironment(env, command.env),
+    env: cleanEnvironment(env, command.env, mark),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  endOnExit(child);
+  const tree = ownChild(child, mark);
   const describeEnding = trackEnding(child);
   const stop = () => {
-    signalGroup(child, 'SIGKILL');
-    // A process that left the group may keep these streams open for ever.
+    tree.kill();
+    // A process that could not be killed may keep these streams open for ever.
     child.stdout.destroy();
     child.stderr.destroy();
   };

@@ -4,7 +4,14 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { mcpMessageBytesMax, mcpStopMs } from '../../../core/limits.ts';
-import { cleanEnvironment, type Environment, endOnExit, signalGroup, trackEnding } from '../child-process.ts';
+import {
+  cleanEnvironment,
+  createMark,
+  type Environment,
+  ownChild,
+  signalGroup,
+  trackEnding,
+} from '../child-process.ts';
 import { excessMessage } from './bounded-fetch.ts';
 import type { McpServerConfig } from './config.ts';
 
@@ -34,9 +41,10 @@ export function createProcessTransport(
   let hasExited = false;
   let excess: string | undefined;
   const exited = Promise.withResolvers<void>();
+  const mark = createMark();
 
   const start = () =>
-    spawn(command, args, { cwd, env: cleanEnvironment(env, config.env), stdio: 'pipe', detached: true });
+    spawn(command, args, { cwd, env: cleanEnvironment(env, config.env, mark), stdio: 'pipe', detached: true });
 
   const readChunk = (chunk: Buffer) => {
     try {
@@ -66,7 +74,7 @@ export function createProcessTransport(
     start: () =>
       new Promise<void>((resolve, reject) => {
         child = start();
-        endOnExit(child);
+        ownChild(child, mark);
         describeEnding = trackEnding(child, onStderr);
         child.once('spawn', resolve).once('error', reject);
         // Output may still be buffered when the process exits, and a descendant may keep the stream open.
