@@ -176,6 +176,7 @@ export type Code =
     | 'circuit_open'
     | 'concurrency_limit'
     | 'tool_call_limit'
+    | 'tree_call_limit'
     | 'token_spend_limit'
     | 'token_limit'
     | 'duration_limit'
@@ -204,6 +205,7 @@ export interface Control<S = unknown> {
         readonly counters: Counters;
     } | undefined;
     gauges?(state: S, atMs: number): readonly Gauge[];
+    readonly ofDelegatedWork?: Control<S>;
 }
 
 export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | DelegationReturned;
@@ -248,6 +250,7 @@ export type EntryBody = {
     readonly type: 'task-started';
     readonly parent?: string;
     readonly retryOf?: string;
+    readonly own?: true;
     readonly limits: TaskSettings;
 } | {
     readonly type: 'task-ended';
@@ -676,6 +679,7 @@ export interface TaskResultHalted<T> {
 
 export interface TaskSettings {
     readonly maxToolCalls: number;
+    readonly maxTreeCalls?: number;
     readonly maxSpendCents: number;
     readonly maxTokens?: number;
     readonly maxDurationSecs: number;

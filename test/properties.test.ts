@@ -138,6 +138,7 @@ const operatorRules = rulesOf(['amount>10|abort', 'ability:b|confirm', 'frequenc
 const limits = {
   ...policy.task,
   maxToolCalls: 12,
+  maxTreeCalls: 10,
   maxSpendCents: 9,
   maxTokens: 900,
   maxDurationSecs: 200,
@@ -153,7 +154,7 @@ function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operat
   const breaker = { ...defaultBreaker, failureThreshold: 3, recoveryTimeoutSecs: 10, ...more };
   const controls = createTaskControls(policy, limits);
   const parent = { id: 'parent', controls, cells: initialTaskCells(controls, 0), parent: undefined };
-  const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent };
+  const task = { id: 'task', controls, cells: initialTaskCells(controls, 0), parent, isDelegated: true };
   const ruled = rulesControl(rules, policy.ruleSettings);
   const settings = { ...policy.delegation, tools: true, onTrip: 'deny', resetAfterSecs: 60 } as const;
   return [
@@ -249,6 +250,7 @@ const coreCodes: readonly Code[] = [
   'token_limit',
   'token_spend_limit',
   'tool_call_limit',
+  'tree_call_limit',
   'tool_loop',
 ];
 

@@ -43,4 +43,6 @@ export interface Control<S = unknown> {
   hint?(state: S): { readonly counters: Counters } | undefined;
   /** Returns counters and their limits. */
   gauges?(state: S, atMs: number): readonly Gauge[];
+  /** The control in place of this one for the root of delegated work, if the root counts that work apart. */
+  readonly ofDelegatedWork?: Control<S>;
 }

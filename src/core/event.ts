@@ -160,6 +160,8 @@ export type EntryBody =
       readonly type: 'task-started';
       readonly parent?: string;
       readonly retryOf?: string;
+      /** True for a child task that the program opened itself: its calls are not delegated work. */
+      readonly own?: true;
       readonly limits: TaskSettings;
     }
   | { readonly type: 'task-ended'; readonly how: 'done' | 'error' | 'halted' | 'lost' }

@@ -139,6 +139,12 @@ export interface LoopSettings {
 export interface TaskSettings {
   /** Tool calls of a task; one more halts the task. @default 50 */
   readonly maxToolCalls: number;
+  /**
+   * Tool calls of all delegated work below a root task; one more halts the root. Delegated work is done by workers,
+   * subagents and nested agents, not by child tasks that a program opens itself.
+   * @default undefined (ten times `maxToolCalls` of the root)
+   */
+  readonly maxTreeCalls?: number;
   /** Money a task may spend on models, in cents. @default 5000 */
   readonly maxSpendCents: number;
   /** Tokens a task may use. @default undefined (no cap) */
@@ -178,7 +184,7 @@ export interface DelegationSettings {
   readonly phraseMatch: 'reported' | 'anywhere';
   /** Workers to suggest instead of a tripped one, by name. @default {} */
   readonly alternatives: Readonly<Record<string, string>>;
-  /** Depth of delegations below the root. @default undefined (any depth) */
+  /** Depth of delegations below the root. @default 5 */
   readonly maxDepth?: number;
 }
 

@@ -32,4 +32,4 @@ export {
   joinTask,
   thawTask,
 } from './tasks/task-transfer.ts';
-export { endTask, startTask, unknownTaskMessage } from './tasks/task-tree.ts';
+export { endTask, startTask, type TaskStart, unknownTaskMessage } from './tasks/task-tree.ts';

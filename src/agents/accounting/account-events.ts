@@ -24,6 +24,7 @@ import type {
 } from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 import { looksLikeFailure } from '../reading/shell-failure.ts';
+import { trackCallRounds } from './call-rounds.ts';
 import { joinTexts } from './joined-texts.ts';
 import { leaveLoopsToHooks } from './loops-left-to-hooks.ts';
 import { trackPendingCalls } from './pending-calls.ts';
@@ -105,6 +106,7 @@ export function accountEvents(
   const root = rootNode;
   const place = entryPlace(root);
   const countedCalls = createRecentMap<true>(countedIdsMax);
+  const rounds = trackCallRounds();
   const texts = joinTexts(observeText);
   const heartbeatsAtMs = new WeakMap<Task, number>();
   const observeCall = createCallObserver(runtime);
@@ -149,7 +151,9 @@ export function accountEvents(
     owner.observe({ type: 'heartbeat' });
   }
 
-  function accountCall({ id, name, input, agent, message }: ToolUseEvent): void {
+  function accountCall(event: ToolUseEvent): void {
+    const { name, input, agent, message } = event;
+    const id = rounds.keyOfCall(event);
     const owner = subagents.taskOf(agent);
     if (countedCalls.get(id) === true) {
       observeHeartbeat(owner);
@@ -163,7 +167,9 @@ export function accountEvents(
     haltRun(observed.stop, tool);
   }
 
-  function accountResult({ id, ok: reported, output, agent }: ToolResultEvent): void {
+  function accountResult(event: ToolResultEvent): void {
+    const { ok: reported, output, agent } = event;
+    const id = rounds.keyOfResult(event);
     const open = pendingCalls.close(id);
     if (open === undefined) {
       observeHeartbeat(subagents.taskOf(agent));

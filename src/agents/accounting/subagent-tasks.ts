@@ -6,8 +6,15 @@ import { sessionPollMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { recordDelegation } from '../../guard/entries/delegate.ts';
-import { callSiteFor, fingerprint, type Runtime, type TaskState, targetFor } from '../../guard/internal.ts';
+import { findTooDeep, recordDelegation } from '../../guard/entries/delegate.ts';
+import {
+  callSiteFor,
+  fingerprint,
+  type Runtime,
+  type TaskStart,
+  type TaskState,
+  targetFor,
+} from '../../guard/internal.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 
@@ -85,13 +92,15 @@ export function subagentTasks(
     if (subagents.size >= workersMax || parentNode.ended) return undefined;
     const agent = asKeyName(name ?? 'subagent');
     const limits = subagentLimits && Object.hasOwn(subagentLimits, agent) ? subagentLimits[agent] : undefined;
-    const task = gear.startTask({
+    const options: TaskStart = {
       id: findFreeId(`${root.id.slice(0, 100)}/${asKeyName(id)}`),
       agent,
       parent: parentNode.id,
       session: root.session,
+      delegated: true,
       ...(limits && { limits }),
-    });
+    };
+    const task = gear.startTask(options);
     const node = runtime.tasks.get(task.id);
     if (node === undefined) return undefined;
     const state = { hidden, outcome: undefined, ended: false };
@@ -178,6 +187,8 @@ export function subagentTasks(
       }
       const subagent = startSubagent(event);
       if (subagent === undefined) return undefined;
+      const tooDeep = findTooDeep(runtime, subagent.parentNode, subagent.worker);
+      if (tooDeep !== undefined) return { ...tooDeep, kind: 'halt' };
       // The delegation control halts a worker that reached its limit of failures.
       const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
       const bound = panel.find(({ control }) => control.name === 'delegation');

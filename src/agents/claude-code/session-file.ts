@@ -4,6 +4,7 @@
  */
 
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
+import { markEventsOf } from '../reading/event-source.ts';
 import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
 import { trackClaudeSubagents } from './subagents.ts';
@@ -52,7 +53,7 @@ export function claudeSessionReader({ besideStream = false }: SessionReaderOptio
     });
   }
 
-  return jsonReader(readLine);
+  return markEventsOf(jsonReader(readLine), 'files');
 }
 
 function authorOf(line: JsonObject): UserEvent['by'] {

@@ -4,6 +4,7 @@ import { createRecentMap } from '../../core/bounded.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
+import { markEventsOf } from '../reading/event-source.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { openaiTokens } from './tokens.ts';
@@ -145,7 +146,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
   }
 
   return {
-    ...jsonReader(readLine),
+    ...markEventsOf(jsonReader(readLine), 'files'),
     get thread() {
       return thread;
     },

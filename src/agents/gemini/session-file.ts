@@ -4,6 +4,7 @@ import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
+import { markEventsOf } from '../reading/event-source.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { geminiAgentTool, geminiShellTool } from './stream.ts';
@@ -75,5 +76,5 @@ export function geminiSessionReader({ besideStream = false, agent }: GeminiSessi
       events.push({ type: 'subagent_ended', id: subagent, ok, ...(error && { reason: error }) });
   }
 
-  return jsonReader(readLine);
+  return markEventsOf(jsonReader(readLine), 'files');
 }

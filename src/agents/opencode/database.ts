@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { createRecentMap } from '../../core/bounded.ts';
 import { countedIdsMax, sessionFilesMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
+import { markEvents } from '../reading/event-source.ts';
 import { asObject, asText, type JsonObject } from '../reading/reader.ts';
 import type { SessionWatch, SessionWatchOptions } from '../session-watch.ts';
 import { readOpencodePart } from './session.ts';
@@ -59,7 +60,7 @@ export function watchOpencode({
           model = stored.model; // The stream does not contain the model, which is needed for prices.
           events.push({ type: 'session', id, model });
         }
-        events.push(...readOpencodePart(stored, session, { besideStream }));
+        events.push(...markEvents(readOpencodePart(stored, session, { besideStream }), 'files'));
       }
     }
     return events;

@@ -1,6 +1,7 @@
 /** Reads the output of an agent into events, and passes the output on or renders it. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
+import { markEventsOf } from '../../agents/reading/event-source.ts';
 import { createPaint } from '../terminal-table.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchMode } from './launch.ts';
@@ -19,7 +20,7 @@ export function createOutputReader(
   onEvent: (event: AgentEvent) => void,
 ): OutputReader {
   const isText = agent.stream === 'text' || (agent.stream === 'asked' && mode === 'pass');
-  const reader = isText ? fallbackReader() : agent.reader();
+  const reader = markEventsOf(isText ? fallbackReader() : agent.reader(), 'stream');
   const eventRenderer = mode === 'show' ? createEventRenderer(screen, createPaint(terminal), options.quiet) : undefined;
 
   function handleEvents(events: readonly AgentEvent[]): void {

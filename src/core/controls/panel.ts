@@ -52,6 +52,15 @@ export interface PanelTask {
   readonly controls: TaskControls;
   readonly cells: TaskCells;
   readonly parent: PanelTask | undefined;
+  /** Whether a worker, a subagent or a nested agent works on the task, and not the program that opened it. */
+  readonly isDelegated?: boolean;
+}
+
+/** How many delegations lie between a task and its root: child tasks that a program opens itself are none. */
+export function delegationDepthOf(task: PanelTask | undefined): number {
+  let depth = 0;
+  for (let each = task; each !== undefined; each = each.parent) if (each.isDelegated === true) depth++;
+  return depth;
 }
 
 /** Creates the cells of a new task. */
@@ -72,11 +81,14 @@ export function bindTaskControls(task: PanelTask, between: readonly BoundControl
     panel.push({ control, cell: ensureCell(task, name, control), cellOwner: 'self' });
   }
   panel.push(...between);
+  const isDelegatedWork = delegationDepthOf(task) > 0;
   for (let above = task.parent; above !== undefined; above = above.parent) {
+    const isRootOfWork = isDelegatedWork && above.parent === undefined;
     for (const [name, control] of activeControls(above.controls)) {
       if (control.scope !== 'chain') continue;
       const cell = ensureCell(above, name, control);
-      panel.push({ control, cell, cellOwner: 'ancestor', ancestorId: above.id });
+      const judging = (isRootOfWork && control.ofDelegatedWork) || control;
+      panel.push({ control: judging, cell, cellOwner: 'ancestor', ancestorId: above.id });
     }
   }
   return panel;

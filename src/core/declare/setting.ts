@@ -30,6 +30,8 @@ export interface NumberSetting<D extends number | undefined = number | undefined
   readonly max: number;
   /** Whether the setting accepts "none". */
   readonly optional?: boolean;
+  /** How the value follows from another setting, if there is no default of its own. */
+  readonly derived?: string;
 }
 
 /** A setting that is true or false. */

@@ -59,7 +59,7 @@ export function createReplayTasks(
   }
 
   return {
-    start({ task: id = '', agent = '', session = '', atMs, limits, parent: parentId, retryOf }) {
+    start({ task: id = '', agent = '', session = '', atMs, limits, parent: parentId, retryOf, own = false }) {
       const parent = parentId === undefined ? undefined : tasks.get(parentId);
       const controls = createTaskControls(settings, limits);
       const cells = initialTaskCells(controls, atMs);
@@ -70,6 +70,7 @@ export function createReplayTasks(
         controls,
         cells,
         parent,
+        isDelegated: parentId !== undefined && !own,
         children: [],
         boundControls: [],
         ended: false,

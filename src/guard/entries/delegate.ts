@@ -7,6 +7,7 @@ import { type Action, givenBack, type Outcome, type Permit, success } from '../.
 import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { workerLimit } from '../../core/controls/delegation/delegation.ts';
+import { delegationDepthOf } from '../../core/controls/panel.ts';
 import {
   phrasesOf,
   readWorkerFailure,
@@ -59,7 +60,7 @@ export async function delegate<T>(
     site = current;
     const act = () => makeAction(runtime, current, args, {});
     // A worker starts in a new tick, with any verdict.
-    const stop = tooDeep(runtime, current, act);
+    const stop = refuseTooDeep(runtime, current, act);
     const begin: JudgedCall<BegunDelegation>['begin'] = (permit, isApproved) => ({ permit, isApproved });
     result = await (stop === undefined ? proposeInRounds(runtime, { site: current, args, act, begin }) : { stop });
   } catch (error) {
@@ -76,7 +77,7 @@ export async function delegate<T>(
   let child: TaskState | undefined;
   let ended: TaskResult<T>;
   try {
-    child = startTask(runtime, { agent: worker, ...(limits !== undefined && { limits }) }, parent);
+    child = startTask(runtime, { agent: worker, delegated: true, ...(limits !== undefined && { limits }) }, parent);
     ended = await inTime(runtime, child, secs, runTask(runtime, child, run));
   } catch (error) {
     settleCall(runtime, call, ignored);
@@ -123,19 +124,19 @@ function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined,
   });
 }
 
-/** Returns a stop if the delegation is deeper than the settings allow. */
-function tooDeep(runtime: Runtime, site: CallSite, act: () => Action): Stop | undefined {
+/** Refuses a delegation that is deeper than the settings allow. */
+function refuseTooDeep(runtime: Runtime, site: CallSite, act: () => Action): Stop | undefined {
+  const stop = findTooDeep(runtime, site.task, site.target.name);
+  return stop && refuseForGood(runtime, site, act(), stop, 'depth');
+}
+
+/** The stop of a delegation by a task, if the worker would be deeper than the settings allow. */
+export function findTooDeep(runtime: Runtime, task: TaskState | undefined, worker: string): Stop | undefined {
   const { maxDepth: limit = Number.POSITIVE_INFINITY } = runtime.settings.delegation;
-  const depth = site.task === undefined ? 0 : site.task.depth + 1;
-  if (depth <= limit || site.task === undefined || isObserving(runtime)) return undefined;
-  const counters = { worker: site.target.name, depth, limit };
-  return refuseForGood(
-    runtime,
-    site,
-    act(),
-    { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters },
-    'depth',
-  );
+  const depth = task === undefined ? 0 : delegationDepthOf(task) + 1;
+  if (depth <= limit || isObserving(runtime)) return undefined;
+  const counters = { worker, depth, limit };
+  return { kind: 'deny', code: 'delegation_limit', control: 'delegation', counters };
 }
 
 function failure(reason: string): WorkerFailure {

@@ -9,6 +9,7 @@ import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { makeAction } from '../route/proposal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskState } from '../tasks/task.ts';
+import { findTooDeep } from './delegate.ts';
 
 /** A proposed call of a host. */
 export interface ProposedCall {
@@ -32,6 +33,11 @@ export type ProposalResult =
 export function proposeDetached(runtime: Runtime, task: TaskState, call: ProposedCall): ProposalResult {
   const atMs = runtime.clock.nowMs();
   const site = callSiteFor(runtime, call.target, task);
+  const tooDeep = call.target.kind === 'delegation' ? findTooDeep(runtime, task, call.target.name) : undefined;
+  if (tooDeep !== undefined) {
+    const stop = refuseForGood(runtime, site, proposed(runtime, site, call), tooDeep, 'depth');
+    return { refusal: explainStop(stop, site, atMs), stop };
+  }
   const admission = admitAction(runtime, site, proposed(runtime, site, call), atMs);
   if (!isStop(admission)) return { permit: withStoredProbeId(site, admission) };
   return needsAnotherRound(admission)

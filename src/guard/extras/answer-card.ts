@@ -1,8 +1,10 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
 import { type Card, type CardAction, cardActions } from '../../core/card.ts';
+import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import { raisesMax } from '../../core/limits.ts';
+import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
 import { choices, name } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -32,8 +34,20 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
   const { code, counters } = node.haltStop;
   // A joint budget belongs to several tasks, so one task cannot raise it.
   const limit = counters.scope === undefined ? findCode(code).raises : undefined;
-  const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: (node.limits[limit] ?? 1) * 2 };
-  return { agent, session, parent: runningAncestor(node)?.id ?? null, limits, retryOf: node.id } as TaskOptions;
+  const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: limitOf(node, limit) * 2 };
+  return {
+    agent,
+    session,
+    parent: runningAncestor(node)?.id ?? null,
+    limits,
+    retryOf: node.id,
+    ...(node.isDelegated && { delegated: true }),
+  } as TaskOptions;
+}
+
+/** The value of a limit that a task reached. */
+function limitOf({ limits }: TaskState, limit: keyof TaskSettings): number {
+  return limits[limit] ?? (limit === 'maxTreeCalls' ? maxTreeCallsOf(limits) : 1);
 }
 
 /** The nearest ancestor that has neither halted nor ended. */

@@ -23,6 +23,7 @@ export interface FrozenTask {
   readonly agent: string;
   readonly session: string;
   readonly parent?: string;
+  readonly delegated?: boolean;
   readonly limits: TaskSettings;
   readonly cells: TaskCells;
   readonly raises: number;
@@ -46,6 +47,7 @@ export function freezeTask(runtime: Runtime, node: TaskState): FrozenTask {
     agent,
     session,
     ...(parent && { parent: parent.id }),
+    ...(node.isDelegated && { delegated: true }),
     limits,
     cells,
     raises,
@@ -61,11 +63,12 @@ export function freezeTask(runtime: Runtime, node: TaskState): FrozenTask {
 /** Restores a task under its parent, without an entry. */
 export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState | undefined): TaskState {
   const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
+  const isDelegated = frozen.delegated === true;
   const cells = structuredClone(frozen.cells); // Copied, so that changes do not affect the stored state.
   const depth = parent === undefined ? 0 : parent.depth + 1;
   const controls = taskControlsFor(runtime, limits);
   const node = placeTask(runtime, {
-    ...{ id, agent, session, parent, depth, limits, givenLimits: limits, controls, raises },
+    ...{ id, agent, session, parent, depth, limits, givenLimits: limits, controls, raises, isDelegated },
     cells: { ...cells, own: cells.own },
   });
   node.suspected = suspected;
@@ -81,7 +84,7 @@ export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState
 /** Joins a task that another process started and reports. */
 export function joinTask(
   runtime: Runtime,
-  task: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
+  task: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent' | 'isDelegated'>,
   limitOverrides: Partial<TaskSettings>,
 ): TaskState {
   const { agent, parent } = task;

@@ -31,20 +31,30 @@ const checks: Checks = {
   limits: isA,
   signal: isSignal,
   retryOf: isA,
+  delegated: isA,
 };
 
 /** The fields that a task has from its start. */
 type PlacedTask = Pick<
   TaskState,
-  'id' | 'agent' | 'session' | 'parent' | 'depth' | 'limits' | 'givenLimits' | 'controls' | 'cells' | 'raises'
+  | 'id'
+  | 'agent'
+  | 'session'
+  | 'parent'
+  | 'depth'
+  | 'limits'
+  | 'givenLimits'
+  | 'controls'
+  | 'cells'
+  | 'raises'
+  | 'isDelegated'
 >;
 
+/** The options of a task, and what only the engine says of it. */
+export type TaskStart = TaskOptions & { readonly retryOf?: string; readonly delegated?: boolean };
+
 /** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
-export function startTask(
-  runtime: Runtime,
-  taskOptions: TaskOptions & { readonly retryOf?: string },
-  around: TaskState | undefined,
-): TaskState {
+export function startTask(runtime: Runtime, taskOptions: TaskStart, around: TaskState | undefined): TaskState {
   const { settings, tasks, clock, store } = runtime;
   options('task options', taskOptions, checks);
   const { signal } = taskOptions;
@@ -53,6 +63,7 @@ export function startTask(
       ? undefined
       : checkSettingOverrides(taskFields, settings.task, taskOptions.limits, 'limits');
   const parent = parentOf(runtime, taskOptions, around);
+  const isDelegated = taskOptions.delegated === true;
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;
   const session = taskOptions.session ?? (parent ?? runtime).session;
@@ -80,8 +91,9 @@ export function startTask(
     controls,
     cells,
     raises,
+    isDelegated,
   });
-  const started = { type: 'task-started', limits, ...(parent && { parent: parent.id }) } as const;
+  const started = { type: 'task-started', limits, ...placeIn(parent, isDelegated) } as const;
   appendEntry(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
   if (signal !== undefined) {
     const abort = () => haltByOperator(runtime, [node], 'the caller cancelled it', 'signal');
@@ -93,6 +105,15 @@ export function startTask(
     }
   }
   return node;
+}
+
+/** The parent of a task in its entry, and whether the program opened the child task itself. */
+function placeIn(
+  parent: TaskState | undefined,
+  isDelegated: boolean,
+): { readonly parent?: string; readonly own?: true } {
+  if (parent === undefined) return {};
+  return isDelegated ? { parent: parent.id } : { parent: parent.id, own: true };
 }
 
 /** Adds a task to the tree; the caller writes the entry. */

@@ -18,6 +18,7 @@ export interface TaskState extends PanelTask {
   readonly session: string;
   readonly parent: TaskState | undefined;
   readonly depth: number;
+  readonly isDelegated: boolean;
   limits: TaskSettings;
   /** The limits from the options, which stay when the policy changes. */
   readonly givenLimits: Partial<TaskSettings> | undefined;

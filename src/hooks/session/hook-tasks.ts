@@ -114,8 +114,11 @@ function startOrJoin(
   identity: Pick<TaskState, 'id' | 'agent' | 'session' | 'parent'>,
   limits: Partial<TaskSettings>,
 ): TaskState {
-  if (joined !== undefined) return joinTask(runtime, identity, { ...limits, noticeShare: countMax });
-  return startTask(runtime, { ...identity, parent: identity.parent?.id ?? null, limits }, undefined);
+  const isDelegated = identity.parent !== undefined;
+  if (joined !== undefined)
+    return joinTask(runtime, { ...identity, isDelegated }, { ...limits, noticeShare: countMax });
+  const options = { ...identity, parent: identity.parent?.id ?? null, delegated: isDelegated, limits };
+  return startTask(runtime, options, undefined);
 }
 
 /** Halts the whole task of a halted subagent, because its parent would take it for finished. */

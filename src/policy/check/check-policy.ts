@@ -83,10 +83,12 @@ function checkFields(fields: SectionFields, input: unknown, where: string): Tabl
 /** Every setting at its default. */
 function defaultDraft(report: Report): Draft {
   const fillDefaults = (fields: SectionFields, prefix: string, into: Table) => {
-    for (const [name, { default: value }] of Object.entries(fields)) {
+    for (const [name, setting] of Object.entries(fields)) {
+      const { default: value } = setting;
+      const absent = ('derived' in setting && setting.derived) || 'none';
       if (value !== undefined)
         into[toCamelCase(name)] = typeof value === 'object' && !Array.isArray(value) ? emptyTable() : value;
-      report.provenance.set(prefix + name, { value: value ?? 'none', source: 'default' });
+      report.provenance.set(prefix + name, { value: value ?? absent, source: 'default' });
     }
     return into;
   };

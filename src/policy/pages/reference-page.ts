@@ -138,8 +138,9 @@ function describeSetting(setting: Setting): string {
   }
 }
 
-function describeDefault(name: string, { default: value }: Setting): string {
-  if (value === undefined) return 'none';
+function describeDefault(name: string, setting: Setting): string {
+  const { default: value } = setting;
+  if (value === undefined) return ('derived' in setting && setting.derived) || 'none';
   if (Array.isArray(value)) return value.map((word) => `\`${word}\``).join(' ');
   if (typeof value === 'object') return 'empty';
   return `\`${value}\`${unitOf(name)}`;

@@ -1,7 +1,10 @@
-/** The budget control: limits the tool calls of a task, and the tokens and money of the task and its descendants. */
+/**
+ * The budget control: limits the tool calls of a task and of the work it delegates, and the tokens and money of the
+ * task and its descendants.
+ */
 
 import type { Action, Cost } from '../../action.ts';
-import type { Control, Gauge } from '../../control.ts';
+import type { CellOwner, Control, Gauge } from '../../control.ts';
 import type { TaskSettings } from '../../settings.ts';
 import { allow, haltOverLimit, type Verdict } from '../../verdict.ts';
 
@@ -13,6 +16,13 @@ export interface BudgetState {
   /** Reserved for running calls, at their upper bounds. */
   reservedTokens: number;
   reservedMicros: number;
+  /** The calls of all delegated work below the task; only a root counts them. Absent before the first. */
+  treeCalls?: number;
+}
+
+/** The calls that all delegated work below a root may make. */
+export function maxTreeCallsOf({ maxToolCalls, maxTreeCalls = maxToolCalls * 10 }: TaskSettings): number {
+  return maxTreeCalls;
 }
 
 /** One cent in the internal money unit, millionths of a dollar. */
@@ -20,10 +30,18 @@ export const microsPerCent = 10_000;
 
 /** Creates the budget control. */
 export function budget(settings: TaskSettings): Control<BudgetState> {
+  return { ...createBudget(settings, 'none'), ofDelegatedWork: createBudget(settings, 'tree') };
+}
+
+/** Creates the control; with `tree`, the calls of descendants count as delegated work of the root. */
+function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<BudgetState> {
   const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
 
-  function overrun(calls: number, micros: number, tokens: number): Verdict {
+  const maxTreeCalls = maxTreeCallsOf(settings);
+
+  function overrun(calls: number, treeCalls: number, micros: number, tokens: number): Verdict {
     if (calls > maxToolCalls) return haltOverLimit('budget', 'tool_call_limit', calls, maxToolCalls);
+    if (treeCalls > maxTreeCalls) return haltOverLimit('budget', 'tree_call_limit', treeCalls, maxTreeCalls);
     if (micros > maxSpendCents * microsPerCent) {
       return haltOverLimit('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
     }
@@ -38,6 +56,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
     judge(state, { action }, cellOwner) {
       return overrun(
         cellOwner === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
+        cellOwner === 'ancestor' && below === 'tree' && action.kind !== 'model' ? (state.treeCalls ?? 0) + 1 : 0,
         state.micros + state.reservedMicros + action.worstMicros,
         state.tokens + state.reservedTokens + action.worstTokens,
       );
@@ -48,7 +67,7 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
         case 'action-decided':
           // A refused call counts as proposed. A waiting or asking call comes back.
           if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
-          if (cellOwner === 'self' && event.action.kind !== 'model') state.calls++;
+          if (event.action.kind !== 'model') countCall(state, cellOwner, below);
           if (event.verdict.kind !== 'allow') return state;
           state.reservedMicros += event.action.worstMicros;
           state.reservedTokens += event.action.worstTokens;
@@ -64,19 +83,20 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
           spend(state, event.cost);
           return state;
         case 'call-observed':
-          if (cellOwner === 'self') state.calls++;
+          countCall(state, cellOwner, below);
           return state;
         default:
           return state; // Texts and signs of life cost nothing.
       }
     },
 
-    check: (state) => overrun(state.calls, state.micros, state.tokens),
+    check: (state) => overrun(state.calls, state.treeCalls ?? 0, state.micros, state.tokens),
 
     gauges(state): readonly Gauge[] {
-      const { calls, micros, tokens } = state;
+      const { calls, micros, tokens, treeCalls } = state;
       const gauges = [
         { name: 'tool_calls', actual: calls, limit: maxToolCalls },
+        ...(treeCalls === undefined ? [] : [{ name: 'tree_calls', actual: treeCalls, limit: maxTreeCalls }]),
         { name: 'spend_cents', actual: micros / microsPerCent, limit: maxSpendCents },
         { name: 'tokens', actual: tokens, limit: maxTokens },
       ];
@@ -88,6 +108,11 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
 /** Continues from the counts of a retried task; reservations of its running calls are released to it alone. */
 export function continueBudget(state: BudgetState, before: BudgetState): void {
   Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+}
+
+function countCall(state: BudgetState, cellOwner: CellOwner, below: 'none' | 'tree'): void {
+  if (cellOwner === 'self') state.calls++;
+  else if (below === 'tree') state.treeCalls = (state.treeCalls ?? 0) + 1;
 }
 
 function release(state: BudgetState, { worstMicros, worstTokens }: Action): void {

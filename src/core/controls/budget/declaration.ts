@@ -7,14 +7,14 @@ import { wholeNumber } from '../../declare/setting.ts';
 import { taskSection } from '../../declare/task-section.ts';
 import { formatCents } from '../../quote.ts';
 import type { BaseSettings } from '../../settings.ts';
-import { type BudgetState, budget } from './budget.ts';
+import { type BudgetState, budget, maxTreeCallsOf } from './budget.ts';
 
 export const budgetDeclaration = {
   name: 'budget',
   scope: 'chain',
   summary: {
     stops: 'a task that makes too many calls or spends too much',
-    byDefault: 'a task beyond 50 tool calls or $50 of model use',
+    byDefault: 'a task beyond 50 tool calls, 500 of delegated work or $50 of model use',
     statePer: 'task, money also every ancestor; joint budgets of a policy: session, agent, project or store',
   },
   section: {
@@ -23,6 +23,12 @@ export const budgetDeclaration = {
       max_tool_calls: wholeNumber('Tool calls of a task; one more halts the task.', 50, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_TOOL_CAP',
       }),
+      max_tree_calls: wholeNumber(
+        'Tool calls of all delegated work below a root task; one more halts the root.',
+        undefined,
+        'lower',
+        { derived: 'ten times `max_tool_calls`' },
+      ),
       max_spend_cents: wholeNumber('Money a task may spend on models, in cents.', 5000, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS',
       }),
@@ -42,6 +48,24 @@ export const budgetDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         return overBudgetTexts(context, `tool calls: ${context.reached}`, 'Call no more tools.');
+      },
+    },
+    tree_call_limit: {
+      kind: 'halt',
+      means: 'too many calls in all delegated work below the root task',
+      remedy: 'delegate less, or retry with a raised `task.max_tree_calls`',
+      actions: ['narrow_scope'],
+      raises: 'maxTreeCalls',
+      byCall: true,
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual > maxTreeCallsOf(task);
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        return overBudgetTexts(
+          context,
+          `tool calls of delegated work: ${context.reached}`,
+          'Delegate no more work, and call no more tools.',
+        );
       },
     },
     token_spend_limit: {

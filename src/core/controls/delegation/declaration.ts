@@ -25,7 +25,7 @@ const delegationFields = {
     'anywhere',
   ),
   alternatives: map('Workers to suggest instead of a tripped one, by name.', 'names', 'any'),
-  max_depth: wholeNumber('Depth of delegations below the root.', undefined, 'lower', { max: taskDepthMax }),
+  max_depth: wholeNumber('Depth of delegations below the root.', 5, 'lower', { max: taskDepthMax, optional: true }),
 } as const satisfies FieldsOf<DelegationSettings>;
 
 export const delegationDeclaration = {
