@@ -62,6 +62,13 @@ export const policyBytesMax = 1_048_576;
 export const policyEntriesMax = 10_000;
 export const policyDepthMax = 8;
 export const policyProblemsMax = 50;
+/** Bytes of a policy file; and lines, commas and brackets of its text, their depth, and dots of one line. */
+export const policyFileBytesMax = 262_144;
+export const documentMarksMax = 25_000;
+export const documentDepthMax = 256;
+export const documentKeyPartsMax = 1_000;
+/** Patterns of tools whose settings are compared with one another, and overrides that are compared one by one. */
+export const comparedPatternsMax = 100;
 /** YAML aliases that a policy file may use. */
 export const documentAliasesMax = 100;
 /** The highest count and the longest time in seconds of a setting. */

@@ -1,6 +1,6 @@
 /** Parses strict JSON with unique keys, and finds the place of an error that the JavaScript engine does not report. */
 
-import { locateYaml } from './parse-yaml.ts';
+import { findRepeatedKey, locateYaml } from './parse-yaml.ts';
 import type { ParsedDocument, SourcePosition, SyntaxProblem } from './parsed-document.ts';
 
 /** Parses a JSON document. */
@@ -8,10 +8,8 @@ export function parseJson(text: string): ParsedDocument {
   const problem = findJsonProblem(text);
   if (problem !== undefined) return { ok: false, problem };
   const { document, positionAt, positionOf } = locateYaml(text); // YAML contains JSON, and its parser keeps positions.
-  const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY');
-  if (repeated === undefined) return { ok: true, value: JSON.parse(text), positionOf };
-  const { message, pos } = repeated;
-  return { ok: false, problem: { message, position: positionAt(pos[0]), cause: repeated } };
+  const repeated = findRepeatedKey(document, positionAt);
+  return repeated === undefined ? { ok: true, value: JSON.parse(text), positionOf } : { ok: false, problem: repeated };
 }
 
 /** Finds the syntax error of a text that is not strict JSON. */

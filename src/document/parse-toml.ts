@@ -3,6 +3,9 @@
 import { parse, TomlError } from 'smol-toml';
 import { createPositionMap, type ParsedDocument, type PositionMap, type SyntaxProblem } from './parsed-document.ts';
 
+/** Parts of a key with a position of their own; a deeper part has the position of these. */
+const locatedPartsMax = 16;
+
 /** Parses a TOML document. */
 export function parseToml(text: string): ParsedDocument {
   try {
@@ -36,7 +39,7 @@ function mapTomlPositions(text: string): PositionMap {
     line++;
     const header = /^(\[\[?)([^\]]+)\]/.exec(statement);
     if (header) {
-      const keys = parseKeys(header[2]!);
+      const keys = parseKeys(header[2]!).slice(0, locatedPartsMax);
       const name = JSON.stringify(keys);
       if (header[1] === '[[') {
         items.set(name, (items.get(name) ?? -1) + 1);
@@ -46,7 +49,7 @@ function mapTomlPositions(text: string): PositionMap {
       positions.add(tablePath, start);
     } else if (statement && !statement.startsWith('#')) {
       const keys = parseKeys(statement);
-      for (let length = 1; length <= keys.length; length++)
+      for (let length = 1; length <= Math.min(keys.length, locatedPartsMax); length++)
         positions.add([...tablePath, ...keys.slice(0, length)], start);
     }
   }

@@ -1,6 +1,18 @@
 /** Parses YAML with a library that keeps positions; JSON and strict readers use the same positions. */
 
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
 import { documentAliasesMax } from '../core/limits.ts';
 import type { Path } from '../core/names.ts';
 import type { FindPosition, ParsedDocument, SourcePosition, SyntaxProblem } from './parsed-document.ts';
@@ -17,8 +29,8 @@ export interface LocatedYaml {
 /** Parses a YAML document: one document, known tags, unique keys, few aliases. */
 export function parseYaml(text: string): ParsedDocument {
   try {
-    const { document, problems, positionOf } = locateYaml(text);
-    const problem = problems[0];
+    const { document, problems, positionOf, positionAt } = locateYaml(text);
+    const problem = problems[0] ?? findRepeatedKey(document, positionAt);
     if (problem !== undefined) return { ok: false, problem };
     return { ok: true, value: document.toJS({ maxAliasCount: documentAliasesMax }), positionOf };
   } catch (error) {
@@ -26,10 +38,10 @@ export function parseYaml(text: string): ParsedDocument {
   }
 }
 
-/** Parses a text without reading its values. The library compares each key with all others to find repeated ones. */
-export function locateYaml(text: string, uniqueKeys = true): LocatedYaml {
+/** Parses a text without reading its values. The library would find repeated keys in quadratic time. */
+export function locateYaml(text: string): LocatedYaml {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const positionAt = (offset: number): SourcePosition => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -42,6 +54,31 @@ export function locateYaml(text: string, uniqueKeys = true): LocatedYaml {
     return [{ code: error.code, message: describeYamlError(error), position, cause: error }];
   });
   return { document, problems, positionAt, positionOf: (path) => findPosition(document, positionAt, path) };
+}
+
+/** Finds the first key that its table has twice. */
+export function findRepeatedKey(
+  document: Document.Parsed,
+  positionAt: (offset: number) => SourcePosition,
+): (SyntaxProblem & { readonly position: SourcePosition }) | undefined {
+  let found: Node | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const names = new Set<unknown>();
+      for (const { key } of items) {
+        const name = isScalar(key) ? key.value : key;
+        if (names.has(name)) {
+          found = key as Node;
+          return visit.BREAK;
+        }
+        names.add(name);
+      }
+      return undefined;
+    },
+  });
+  if (found === undefined) return undefined;
+  const message = 'Map keys must be unique';
+  return { message, position: positionAt(found.range?.[0] ?? 0), cause: new SyntaxError(message) };
 }
 
 /** Describes an error that the library throws. */
@@ -67,7 +104,7 @@ function findPosition(
   for (const part of path) {
     let located: unknown;
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => (isScalar(key) ? String(key.value) : key) === part);
+      const pair = indexItems(node).get(part);
       located = pair?.key;
       node = pair?.value;
     } else if (isSeq(node) && typeof part === 'number') {
@@ -79,4 +116,17 @@ function findPosition(
     position = positionAt(start);
   }
   return position;
+}
+
+const itemsByName = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
+
+/** The first item of each name: a table with many keys is searched for each of them. */
+function indexItems(table: YAMLMap): ReadonlyMap<unknown, Pair> {
+  let index = itemsByName.get(table);
+  if (index === undefined) {
+    const named = table.items.map((item) => [isScalar(item.key) ? String(item.key.value) : item.key, item] as const);
+    index = new Map(named.toReversed());
+    itemsByName.set(table, index);
+  }
+  return index;
 }

@@ -73,7 +73,7 @@ function makeUnreadable(format: string, problems: readonly SyntaxProblem[]): Pla
 
 function readYamlTree(text: string, limits: TreeLimits): PlainDocument {
   // The tree finds repeated keys by itself, in linear time.
-  const { document, problems: syntaxProblems, positionOf, positionAt } = locateYaml(text, false);
+  const { document, problems: syntaxProblems, positionOf, positionAt } = locateYaml(text);
   if (syntaxProblems.length > 0) return makeUnreadable('YAML', syntaxProblems);
   if (document.directives?.yaml.explicit === true) {
     const problem = { position: start, path: [], detail: 'the file has a %YAML directive: leave it out' };

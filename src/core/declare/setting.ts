@@ -64,8 +64,8 @@ export interface TextsSetting extends Described {
 export interface MapSetting<K extends 'counts' | 'names' = 'counts' | 'names'> extends Described {
   /** A map of names to whole numbers, or to names. */
   readonly kind: K;
-  /** Whether fewer entries, or lower numbers of the entries, protect more. */
-  readonly stricter: 'fewer' | 'lower' | Unordered;
+  /** Whether fewer entries protect more, or lower numbers, where names without one have that of `lowerThan`. */
+  readonly stricter: 'fewer' | { readonly lowerThan: string } | Unordered;
   readonly default: Readonly<Record<string, never>>;
   /** The allowed values of the map. */
   readonly of?: readonly string[];

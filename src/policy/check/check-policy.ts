@@ -18,6 +18,7 @@ import {
   addProblem,
   createPresetReport,
   createReport,
+  isFull,
   type PolicySource,
   type Provenance,
   type Report,
@@ -107,7 +108,8 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
     if (before) addProblem(report, entry.path, `repeats ${before.name}: keep one of them`);
     else if (topNames.includes(name)) entries.set(name, entry);
     // Editors write $schema.
-    else if (name !== '$schema') addProblem(report, entry.path, `is not a setting${suggestName(name)}`);
+    else if (name !== '$schema')
+      addProblem(report, entry.path, `is not a setting${isFull(report) ? '' : suggestName(name)}`);
   }
   const preset = readDocumentPreset(report, entries);
   if (preset !== undefined) readSections(createPresetReport(report, preset), presets[preset]!, draft);

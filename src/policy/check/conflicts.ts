@@ -1,8 +1,9 @@
 /** Finds settings that are valid alone but together leave a limit that can never be reached. */
 
 import { resolveBreaker, resolveTask } from '../../core/controls/resolve-settings.ts';
+import { comparedPatternsMax, windowCallsMax } from '../../core/limits.ts';
 import { formatPath } from '../../core/names.ts';
-import type { Settings } from '../../core/settings.ts';
+import type { BreakerSettings, Settings } from '../../core/settings.ts';
 
 /** A conflict: the names of the settings, and the sentence about it. */
 export interface Conflict {
@@ -52,6 +53,26 @@ export function findConflicts(settings: Settings, isWritten: (path: string) => b
     checkBreakerPair(['agents', agent, 'circuit_breaker'], '', agent);
     checkTaskPair(['agents', agent, 'task'], agent);
   }
-  for (const tool of Object.keys(settings.tools)) checkBreakerPair(['tools', tool], tool);
+  const tools = Object.keys(settings.tools);
+  if (tools.length <= comparedPatternsMax) for (const tool of tools) checkBreakerPair(['tools', tool], tool);
+  else if (hasPossibleConflict(settings)) {
+    const problem = `has ${tools.length} names: with more than ${comparedPatternsMax}, every window_calls must hold every failure_threshold and minimum_calls`;
+    conflicts.push({ names: ['tools'], problem: `tools ${problem}` });
+  }
   return conflicts;
+}
+
+/** Whether any two values of tools, agents and the general settings could conflict. One pass, whatever the patterns. */
+function hasPossibleConflict({ circuitBreaker, agents, tools }: Settings): boolean {
+  const overrides: readonly Partial<BreakerSettings>[] = [
+    circuitBreaker,
+    ...Object.values(agents).map((agent) => agent.circuitBreaker ?? {}),
+    ...Object.values(tools),
+  ];
+  const highest = (name: 'failureThreshold' | 'minimumCalls') =>
+    overrides.reduce((most, { [name]: count = 0 }) => Math.max(most, count), 0);
+  const least = overrides.reduce((fewest, { windowCalls = fewest }) => Math.min(fewest, windowCalls), windowCallsMax);
+  const isCounted = overrides.some(({ trip }) => trip === 'count_window');
+  const isRated = overrides.some(({ rateWindow }) => rateWindow === 'calls');
+  return (isCounted && highest('failureThreshold') > least) || (isRated && highest('minimumCalls') > least);
 }

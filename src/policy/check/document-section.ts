@@ -9,7 +9,7 @@ import type { Path } from '../../core/names.ts';
 import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
 import { describeValue, isTable, reservedNames, type Table } from '../../core/plain-copy.ts';
 import { findField } from './environment-names.ts';
-import { addProblem, type Provenance, type Report } from './report.ts';
+import { addProblem, isFull, type Provenance, type Report } from './report.ts';
 
 /** An entry of a table under its name in files, with its path as written. */
 export interface DocumentEntry {
@@ -54,7 +54,11 @@ export function checkSection(
     const name = findField(fields, snakeName);
     const setting = name === undefined ? undefined : fields[name];
     if (name === undefined || !setting) {
-      addProblem(report, entry.path, `is not a setting${suggestSetting(snakeName, fields, provenancePath)}`);
+      addProblem(
+        report,
+        entry.path,
+        `is not a setting${suggestSetting(snakeName, fields, provenancePath, isFull(report))}`,
+      );
       continue;
     }
     const before = writtenNames.get(name);
@@ -82,7 +86,8 @@ function makeProvenance(report: Report, entry: DocumentEntry, alias: string | un
 }
 
 /** Suggests a setting of another section, or the nearest name of this section. */
-function suggestSetting(name: string, fields: SectionFields, provenancePath: Path): string {
+function suggestSetting(name: string, fields: SectionFields, provenancePath: Path, isLast: boolean): string {
+  if (isLast) return '';
   const near = findNearestName(name, listFieldNames(fields));
   const elsewhere = Object.keys(sections).find((section) => findField(sections[section]!, name));
   if (elsewhere && elsewhere !== provenancePath.at(-1)) return `; did you mean ${elsewhere}.${name}?`;

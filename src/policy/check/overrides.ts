@@ -66,7 +66,7 @@ function readAgentOverride(report: Report, { name, value, path }: DocumentEntry)
 }
 
 /** Sorts the least specific name first: patterns by the number of fixed letters, then exact names. Later ones win. */
-function sortBySpecificity(tools: Table): Table {
+export function sortBySpecificity(tools: Table): Table {
   const countFixedLetters = (name: string) =>
     name.includes('*') ? name.replaceAll('*', '').length : Number.POSITIVE_INFINITY;
   const names = Object.keys(tools).sort((a, b) =>

@@ -53,8 +53,17 @@ export function createPresetReport(report: Report, name: string): Report {
   return { ...report, source: `preset ${name}`, placeOf: () => ({ text: '' }) };
 }
 
+/** Whether a report has all the problems that are shown; further ones are only counted. */
+export function isFull({ problems }: Report): boolean {
+  return problems.length >= policyProblemsMax;
+}
+
 /** Adds a problem: the path, the requirement, and the place. */
 export function addProblem(report: Report, path: Path, problem: string): void {
+  if (isFull(report)) {
+    report.problems.push('');
+    return;
+  }
   const pathName = formatPath(path);
   const gap = pathName && !problem.startsWith('[') ? ' ' : '';
   report.problems.push(`${pathName || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);

@@ -3,7 +3,7 @@
 import { existsSync, stat, unwatchFile, watchFile } from 'node:fs';
 import { extname, join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
-import { policyBytesMax, policyPollMs } from '../../core/limits.ts';
+import { policyFileBytesMax, policyPollMs } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { callUnawaited } from '../../core/thenable.ts';
 import { parseJson } from '../../document/parse-json.ts';
@@ -11,6 +11,7 @@ import { parseToml } from '../../document/parse-toml.ts';
 import { parseYaml } from '../../document/parse-yaml.ts';
 import type { SyntaxProblem } from '../../document/parsed-document.ts';
 import { readUtf8 } from '../../document/read-utf8.ts';
+import { findBoundsProblem } from '../../document/text-bounds.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type CheckedPolicy, checkPolicy } from '../check/check-policy.ts';
 
@@ -46,6 +47,8 @@ export function parsePolicy(text: string, file: string): CheckedPolicy {
       'invalid_policy',
       `a policy file ends in ${Object.keys(parsers).join(', ')}, got ${file}`,
     );
+  const excess = findBoundsProblem(text);
+  if (excess !== undefined) throw makeSyntaxError(file, excess);
   const document = parse(text);
   if (!document.ok) throw makeSyntaxError(file, document.problem);
   const lineOf = (path: Path) => document.positionOf(path)?.line;
@@ -152,7 +155,7 @@ function watchFileStats(path: string, look: () => void): () => void {
 
 function readText(path: string): string {
   try {
-    return readUtf8(path, policyBytesMax);
+    return readUtf8(path, policyFileBytesMax);
   } catch (error) {
     const reason = (error as Error).message;
     throw new SwitchgearError('policy_unreadable', `cannot read the policy ${path}: ${reason}`, { cause: error });

@@ -11,7 +11,7 @@ import { shortMessage, userMessage } from './messages.ts';
 
 const delegationFields = {
   max_failures: wholeNumber('Failures of one worker in a session at which the worker trips.', 2, 'lower'),
-  worker_limits: map('Other limits for single workers or tools, by name.', 'counts', 'lower'),
+  worker_limits: map('Other limits for single workers or tools, by name.', 'counts', { lowerThan: 'max_failures' }),
   on_trip: choice('`halt` ends the root task; `deny` refuses this worker only.', 'earlier', 'halt', 'deny'),
   on_failure: choice('`end` halts on the first failure.', 'later', 'retry', 'end'),
   reset_after_secs: secs('Failures are cleared when the last one is older than this.', undefined, 'higher'),
