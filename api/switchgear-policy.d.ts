@@ -21,12 +21,27 @@ export type CheckedPolicy = {
     readonly provenance: ReadonlyMap<string, Provenance>;
 };
 
+export type EnvironmentPolicy = CheckedPolicy & {
+    readonly ignored: readonly IgnoredVariable[];
+    readonly loosened: readonly LoosenedSetting[];
+};
+
 export interface IgnoredVariable {
     readonly name: string;
     readonly value: string;
     readonly used?: unknown;
     readonly message: string;
 }
+
+export interface LoosenedSetting {
+    readonly name: string;
+    readonly value: string;
+    readonly path: string;
+    readonly before: unknown;
+    readonly message: string;
+}
+
+export type MayLoosen = (name: string, value: string) => boolean;
 
 export type PolicyDocument = {
     readonly $schema?: string;
@@ -73,9 +88,7 @@ export interface WatchPolicyOptions {
     readonly onProblem?: (error: Error) => void;
 }
 
-export declare function applyEnvironment(policy: CheckedPolicy, env: Readonly<Record<string, string | undefined>>): CheckedPolicy & {
-    readonly ignored: readonly IgnoredVariable[];
-};
+export declare function applyEnvironment(policy: CheckedPolicy, env: Readonly<Record<string, string | undefined>>, mayLoosen?: MayLoosen): EnvironmentPolicy;
 
 export declare function checkBreaker(input: unknown, where?: string): Partial<BreakerSettings>;
 

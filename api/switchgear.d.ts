@@ -368,8 +368,23 @@ export type EntryBody = {
     readonly value: string;
     readonly used: string;
 } | {
+    readonly type: 'setting-loosened';
+    readonly name: string;
+    readonly value: string;
+    readonly before: string;
+} | {
     readonly type: 'policy-reloaded';
     readonly changed: readonly string[];
+} | {
+    readonly type: 'policy-changed';
+    readonly file: string;
+    readonly waiting: readonly string[];
+} | {
+    readonly type: 'policy-trusted' | 'policy-distrusted';
+    readonly file: string;
+    readonly digest: string;
+    readonly settings: readonly string[];
+    readonly by: string;
 } | {
     readonly type: 'store-degraded' | 'store-recovered';
     readonly reason: string;

@@ -111,7 +111,7 @@ test('every command on a page exists, and switchgear commands work', (context) =
         const { status, stdout, stderr } = spawnSync(
           process.execPath,
           [join(root, 'bin', 'switchgear.cjs'), ...args.split(/\s+/).map(unquoted)],
-          { cwd: folder, encoding: 'utf8' },
+          { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder, XDG_STATE_HOME: '' } },
         );
         assert.equal(status, 0, `${path}: ${line}\n${stdout}${stderr}`);
       }

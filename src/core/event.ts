@@ -258,7 +258,24 @@ export type EntryBody =
   | { readonly type: 'price-unknown'; readonly model: string; readonly assumed: string }
   | { readonly type: 'access-refused'; readonly name: string }
   | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
+  | { readonly type: 'setting-loosened'; readonly name: string; readonly value: string; readonly before: string }
   | { readonly type: 'policy-reloaded'; readonly changed: readonly string[] }
+  | {
+      /** The policy of a session is another one than at its beginning. */
+      readonly type: 'policy-changed';
+      /** Empty if there is no policy file any more. */
+      readonly file: string;
+      /** Settings that hold with the next session, or once the file is trusted. */
+      readonly waiting: readonly string[];
+    }
+  | {
+      readonly type: 'policy-trusted' | 'policy-distrusted';
+      readonly file: string;
+      readonly digest: string;
+      /** The settings of the file that protect less than the defaults. */
+      readonly settings: readonly string[];
+      readonly by: string;
+    }
   | { readonly type: 'store-degraded' | 'store-recovered'; readonly reason: string }
   | {
       readonly type: 'order-given';

@@ -4,7 +4,7 @@ import { documentDepthMax, documentKeyPartsMax, documentMarksMax } from '../core
 import type { SyntaxProblem } from './parsed-document.ts';
 
 /**
- * Finds the place where a text exceeds the bounds of a document. It counts characters, whatever their meaning: brackets,
+ * Finds the place where a text exceeds the bounds of a document. Counts characters, whatever their meaning: brackets,
  * commas and lines for the values, brackets and dashes for the depth, dots of one line for the parts of a key.
  */
 export function findBoundsProblem(text: string): SyntaxProblem | undefined {

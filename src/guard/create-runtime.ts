@@ -45,8 +45,8 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   const { log, policy } = options;
   const env = options.env ?? process.env;
   const { policyEngine, publishTasks = true, spendsJointBudgets = true } = overrides;
-  const taken = policyEngine?.apply(policy, env) ?? { settings: defaultSettings, ignored: [] };
-  const { rules, budgets, content, ignored } = taken;
+  const taken = policyEngine?.apply(policy, env) ?? { settings: defaultSettings, ignored: [], loosened: [] };
+  const { rules, budgets, content, ignored, loosened } = taken;
   const settings = overrides.settings?.(taken.settings) ?? taken.settings;
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const shared = options.store?.shared;
@@ -104,6 +104,9 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   runtime.applyOrders = subscribeToOrders(runtime);
   for (const { name, value, used = 'no such setting' } of ignored) {
     appendEntry(runtime, { type: 'setting-ignored', name, value, used: String(used) });
+  }
+  for (const { name, value, before } of loosened) {
+    appendEntry(runtime, { type: 'setting-loosened', name, value, before: String(before) });
   }
   if (shared !== undefined) watchStore(runtime, shared, publishTasks);
   return runtime;

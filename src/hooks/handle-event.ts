@@ -58,7 +58,8 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
       return withSessionLock(context, async (session) => {
         const { task, older } = session.state;
         for (const id of task === null ? older : [...older, task]) await session.endTask(id, 'done');
-        session.state = { ...session.state, task: null, older: [], agents: {}, delegations: {}, returned: {} };
+        const { policy: _, ...state } = session.state; // A session that goes on later begins with the policy of then.
+        session.state = { ...state, task: null, older: [], agents: {}, delegations: {}, returned: {} };
         return pass;
       });
   }

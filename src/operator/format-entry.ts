@@ -36,6 +36,10 @@ const styles: { readonly [type in EntryType]?: Style } = {
   'store-recovered': 'green',
   'task-resumed': 'green',
   'order-given': 'cyan',
+  'setting-loosened': 'yellow',
+  'policy-changed': 'yellow',
+  'policy-trusted': 'cyan',
+  'policy-distrusted': 'cyan',
 };
 
 type EntryOf<T extends EntryType> = Entry & { readonly type: T };
@@ -102,6 +106,12 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'storm-restarted': describeStorm,
   'price-unknown': ({ model, assumed }) => `${model}: ${assumed}`,
   'access-refused': ({ name }) => `${name} answers with 401 or 403: check its credentials`,
+  'setting-loosened': ({ name, value, before }) => `${name}=${value} protects less than ${before}`,
+  'policy-changed': ({ file, waiting }) =>
+    `${file || 'no policy file'}${waiting.length === 0 ? '' : `; waiting for trust: ${waiting.join(', ')}`}`,
+  'policy-trusted': ({ file, settings, by }) =>
+    `${file} by ${by}${settings.length === 0 ? '' : `: ${settings.join(', ')}`}`,
+  'policy-distrusted': ({ file, by }) => `${file} by ${by}`,
   'setting-ignored': ({ name, value, used }) => `${name}=${value}; ${used} stays in force`,
   'policy-reloaded': ({ changed }) => changed.join(', ') || 'nothing changed',
   'order-given': ({ order, target, by, reason }) => `${order} ${target ?? 'all'} by ${by}${reason && `: ${reason}`}`,

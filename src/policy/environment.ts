@@ -1,9 +1,11 @@
 /**
  * Applies single values from the environment. Numbers are decimal digits with an optional fraction, trimmed: no
- * exponent,
- * no hex. A bad value is ignored with one warning; the environment cannot switch a protection off.
+ * exponent, no hex. A bad value is ignored with one warning. A value that protects less than the one before is listed,
+ * so that every process reports it, or ignored where the environment is not the operator's.
  */
 
+import type { Setting } from '../core/declare/setting.ts';
+import { isEqual, stricterOf } from '../core/declare/strictness.ts';
 import { quoteLengthMax } from '../core/limits.ts';
 import { editDistance, shorten } from '../core/names.ts';
 import { describeValue } from '../core/plain-copy.ts';
@@ -23,11 +25,35 @@ export interface IgnoredVariable {
   readonly message: string;
 }
 
-/** Returns the policy with the values of the environment, and every ignored variable. */
+/** A variable that protects less than the value before. */
+export interface LoosenedSetting {
+  readonly name: string;
+  readonly value: string;
+  /** The path of the setting, and its value without the variable. */
+  readonly path: string;
+  readonly before: unknown;
+  /** The warning, in one sentence. */
+  readonly message: string;
+}
+
+/** A policy with the values of the environment. */
+export type EnvironmentPolicy = CheckedPolicy & {
+  readonly ignored: readonly IgnoredVariable[];
+  readonly loosened: readonly LoosenedSetting[];
+};
+
+/** Whether a variable may loosen a setting. */
+export type MayLoosen = (name: string, value: string) => boolean;
+
+/**
+ * Returns the policy with the values of the environment, every ignored variable, and every variable that loosens a
+ * setting. A variable that `mayLoosen` refuses is ignored if it loosens one.
+ */
 export function applyEnvironment(
   policy: CheckedPolicy,
   env: Readonly<Record<string, string | undefined>>,
-): CheckedPolicy & { readonly ignored: readonly IgnoredVariable[] } {
+  mayLoosen: MayLoosen = () => true,
+): EnvironmentPolicy {
   const provenance = new Map(policy.provenance);
   const applied: { readonly name: string; readonly path: string; readonly before: Provenance }[] = [];
   const refused: { readonly name: string; readonly path: string; readonly problem: string }[] = [];
@@ -37,7 +63,10 @@ export function applyEnvironment(
       const text = env[name];
       if (text === undefined) continue;
       const before = provenance.get(path)!;
-      const { value, problem } = readVariable(variable, text);
+      const { value, problem: invalid } = readVariable(variable, text);
+      const isRefused =
+        invalid === undefined && !mayLoosen(name, text) && isLooser(variable.setting, before.value, value);
+      const problem = isRefused ? 'loosens a setting below an agent that Switchgear guards' : invalid;
       if (problem) refused.push({ name, path, problem: problem.replace(/(, got .*| or "none".*)$/s, '') });
       else {
         applied.unshift({ name, path, before });
@@ -62,7 +91,24 @@ export function applyEnvironment(
     return { name, value: shorten(value, quoteLengthMax), used, message };
   });
   const result = markChecked(withValues(policy.settings, provenance), provenance);
-  return Object.assign(result, { ignored: [...ignored, ...findMisspelt(env)] });
+  return Object.assign(result, { ignored: [...ignored, ...findMisspelt(env)], loosened: listLoosened(policy, result) });
+}
+
+function listLoosened(policy: CheckedPolicy, { provenance }: CheckedPolicy): readonly LoosenedSetting[] {
+  return listVariables().flatMap(({ path, setting }) => {
+    const { value, source } = provenance.get(path)!;
+    const { value: before } = policy.provenance.get(path)!;
+    if (!source.startsWith('environment') || !isLooser(setting, before, value)) return [];
+    const name = source.slice('environment '.length);
+    const message = `${name}=${describeValue(value)} loosens ${path}, which is ${describeValue(before)} without it`;
+    return [{ name, value: shorten(String(value), quoteLengthMax), path, before, message }];
+  });
+}
+
+/** Whether a value protects less than another; `none` is a limit that is off. */
+function isLooser(setting: Setting, before: unknown, value: unknown): boolean {
+  const written = (each: unknown) => (each === 'none' && setting.kind !== 'choice' ? undefined : each);
+  return !isEqual(stricterOf(setting, written(before), written(value)), written(value));
 }
 
 /** Returns new settings with the values of the environment. */

@@ -3,7 +3,13 @@
 export { type BreakerQuery, resolveBreaker, resolveTask } from '../core/controls/resolve-settings.ts';
 export { type CheckedPolicy, checkBreaker, checkPolicy, checkTask } from './check/check-policy.ts';
 export type { PolicySource, Provenance } from './check/report.ts';
-export { applyEnvironment, type IgnoredVariable } from './environment.ts';
+export {
+  applyEnvironment,
+  type EnvironmentPolicy,
+  type IgnoredVariable,
+  type LoosenedSetting,
+  type MayLoosen,
+} from './environment.ts';
 export {
   findPolicy,
   loadPolicy,

@@ -46,6 +46,8 @@ export interface AppliedPolicy {
   readonly content?: ArgumentContent | undefined;
   /** Environment variables whose values were ignored. */
   readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
+  /** Environment variables that protect less than the policy without them. */
+  readonly loosened: readonly { readonly name: string; readonly value: string; readonly before: unknown }[];
 }
 
 /** Turns policy documents into effective settings. */

@@ -7,15 +7,16 @@ import { type ChainReading, loadChain, readChain, readChainText } from '../../ch
 import { SwitchgearError } from '../../core/error.ts';
 import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { exitCodes, readArgs, type Terminal, usageError } from '../command.ts';
-import { loadEffectivePolicy } from '../policy-option.ts';
+import { loadEffectivePolicy } from '../policy/load-policy.ts';
 
 const filesMax = 1_000;
 
 /** Exits with 2 if a file has errors; warnings are printed and do not change the exit code. */
-export function lintChains(args: readonly string[], terminal: Terminal): number {
+export async function lintChains(args: readonly string[], terminal: Terminal): Promise<number> {
   const { positionals: files, switches, values } = readArgs(args, ['--json'], filesMax, ['--policy']);
   if (files.length === 0) throw usageError('chain lint: missing argument FILE');
-  const { ruleSettings } = loadEffectivePolicy(values.get('--policy'), terminal).policy.settings;
+  const { policy } = await loadEffectivePolicy(values.get('--policy'), terminal);
+  const { ruleSettings } = policy.settings;
   const readings = files.map((file) => ({ file, ...readChainFile(file, terminal.cwd, ruleSettings) }));
   if (switches.has('--json')) {
     const shown = readings.map(({ file, problems, warnings }) => ({ file, problems, warnings }));

@@ -16,7 +16,7 @@ import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { loadEffectivePolicy } from '../policy-option.ts';
+import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
 import { createLiveOutput } from './live-output.ts';
@@ -47,7 +47,7 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   if (file === undefined) throw usageError('chain run: missing argument FILE');
   return reportUsageErrors(terminal, async () => {
     const path = resolve(terminal.cwd, file);
-    const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
+    const { policy } = await loadChainPolicy(parsedArgs, terminal);
     const { chain, problems, warnings } = readChain(readChainText(path, file), file, policy.settings.ruleSettings);
     if (chain === undefined) throw chainError(file, problems);
     for (const each of warnings) terminal.err(sanitizeText(`warning: ${formatProblem(each, file)}`));
@@ -65,12 +65,16 @@ export async function runChain(args: readonly string[], terminal: Terminal): Pro
   });
 }
 
+function loadChainPolicy(parsedArgs: ParsedArgs, terminal: Terminal) {
+  return loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal, placeOfCommand(terminal, parsedArgs));
+}
+
 export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
   const [id] = parsedArgs.positionals;
   if (id === undefined) throw usageError('chain resume: missing argument ID; switchgear chain list shows the ids');
-  return reportUsageErrors(terminal, () => {
-    const { policy } = loadEffectivePolicy(parsedArgs.values.get('--policy'), terminal);
+  return reportUsageErrors(terminal, async () => {
+    const { policy } = await loadChainPolicy(parsedArgs, terminal);
     const sources = async (store: CrossProcessStore) => {
       const { origin } = await createReadOnlyChains(store).show(await resolveRunId(createReadOnlyChains(store), id));
       return findSources(parsedArgs, terminal, policy, findChainFolder(origin, terminal));

@@ -8,7 +8,7 @@ import type { BreakerSettings } from '../../core/settings.ts';
 import { resetBreakers, type StoredBreaker, tripBreakers } from '../../operator/breakers.ts';
 import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
-import { loadEffectivePolicy } from '../policy-option.ts';
+import { loadEffectivePolicy } from '../policy/load-policy.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { parseOrderReason, parseOrderRequest } from './order-args.ts';
 
@@ -18,7 +18,7 @@ export const tripCommand: Command = {
     const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
     const [tool] = parsedArgs.positionals;
     if (tool === undefined || tool === '') throw usageError('missing argument TOOL');
-    const settings = tripSettings(parsedArgs, tool, terminal);
+    const settings = await tripSettings(parsedArgs, tool, terminal);
     const reason = parseOrderReason(parsedArgs);
     return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
       const trip = await tripBreakers(store, { target: tool, reason, by: userName(), settings });
@@ -42,9 +42,10 @@ function describeOpened(count: number): string {
 }
 
 /** The settings of the trip: the duration of `--for`, else the recovery that the policy here sets for the tool. */
-function tripSettings({ values }: ParsedArgs, tool: string, terminal: Terminal): BreakerSettings {
+async function tripSettings({ values }: ParsedArgs, tool: string, terminal: Terminal): Promise<BreakerSettings> {
   const secs = values.get('--for');
-  if (secs === undefined) return resolveBreaker(loadEffectivePolicy(undefined, terminal).policy.settings, { tool });
+  if (secs === undefined)
+    return resolveBreaker((await loadEffectivePolicy(undefined, terminal)).policy.settings, { tool });
   const recoveryTimeoutSecs = /^\d+(\.\d+)?$/.test(secs) ? Number(secs) : 0;
   if (recoveryTimeoutSecs <= 0 || recoveryTimeoutSecs > secsMax) {
     throw usageError(`--for must be seconds, more than 0 and at most ${secsMax}, got ${JSON.stringify(secs)}`);

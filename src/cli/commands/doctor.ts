@@ -1,28 +1,35 @@
 /** The command `switchgear doctor`: checks that the hooks of an agent CLI are installed, decide, and block a call. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { webhookTimeoutMs } from '../../core/limits.ts';
+import type { Settings } from '../../core/settings.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
-import { findHooks, guardEvent, requiredEvents, settingsPath } from '../../hooks/install/settings-files.ts';
-import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
+import { findHooks, guardEvent, requiredEvents } from '../../hooks/install/settings-files.ts';
+import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, verbError } from '../command.ts';
+import { describePolicy } from '../policy/describe-policy.ts';
+import { placeOfCommand } from '../policy/load-policy.ts';
+import { loadPolicyInForce, type PolicyInForce, readWrittenPolicy } from '../policy/policy-in-force.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
+import { findHookSwitches, type HostSettingsFile, listSettingsFiles } from './doctor-settings.ts';
 import { codexHaltNote, findHomes } from './init.ts';
 
 export const command: Command = {
   usage: ['doctor [claude-code|codex|gemini]  check that hooks are installed, decide, and block a call'],
   details: [
     '',
-    'Runs the installed hook command with one call more than a limit allows, in a temporary store. --real also starts',
-    'the agent itself (Claude Code and Codex) with a scripted model on this machine, and checks that a refused call',
-    'does not run. Exit codes: 0 no problem found, 1 a problem found.',
+    'Reads every settings file of the agent, and the policy in force here. Runs the installed hook command with one',
+    'call more than a limit allows, with that policy and in a temporary store. --real also starts the agent itself',
+    '(Claude Code and Codex) with a scripted model on this machine, and checks that a refused call does not run. A',
+    'policy that refuses nothing is a problem, unless you gave it by --policy or trust it.',
+    'Exit codes: 0 no problem found, 1 a problem found.',
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(args, ['--real'], 1, ['--store']);
+    const parsedArgs = readArgs(args, ['--real'], 1, ['--store', '--policy']);
     const [hostArg] = parsedArgs.positionals;
     if (hostArg !== undefined && !Object.hasOwn(hosts, hostArg)) {
       throw verbError('doctor', Object.keys(hosts), hostArg);
@@ -37,8 +44,15 @@ export const command: Command = {
       if (!(error instanceof SwitchgearError)) throw error;
       findings.push({ ok: false, message: `${error.message}: every call is refused until it can be used` });
     }
+    const judged = await judgePolicy(parsedArgs.values.get('--policy'), parsedArgs, terminal);
+    findings.push(...judged.findings);
     for (const host of hostNames) {
-      const { isInstalled, findings: hostFindings } = checkHost(host, hostArg !== undefined, terminal);
+      const { isInstalled, findings: hostFindings } = await checkHost(
+        host,
+        hostArg !== undefined,
+        parsedArgs,
+        terminal,
+      );
       findings.push(...hostFindings);
       if (!isInstalled || !parsedArgs.switches.has('--real')) continue;
       const { testRealAgent } = await import('./doctor-real.ts');
@@ -59,28 +73,87 @@ interface HostCheck {
   readonly findings: readonly Finding[];
 }
 
-function checkHost(host: HostName, isNamed: boolean, terminal: Terminal): HostCheck {
-  const homes = findHomes(terminal);
-  const both = [settingsPath(host, false, homes), settingsPath(host, true, homes)];
-  const paths = [...new Set(both)].filter((path) => existsSync(path));
-  const settingsFiles = paths
-    .map((path) => ({ path, ...readHooks(path, host) }))
-    .filter(({ problem, hooks }) => problem || hooks);
-  if (settingsFiles.length === 0) {
+/** Judges a policy as a hook in this folder takes it: is it valid, where does it come from, does it refuse anything? */
+async function judgePolicy(
+  policyOption: string | undefined,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+): Promise<{ readonly findings: readonly Finding[]; readonly refuses: boolean }> {
+  let inForce: PolicyInForce;
+  try {
+    inForce = await loadPolicyInForce(policyOption, terminal, placeOfCommand(terminal, parsedArgs));
+  } catch (error) {
+    if (!(error instanceof SwitchgearError)) throw error;
+    const message = `${error.message}: every call is refused until it can be read`;
+    return { findings: [{ ok: false, message }], refuses: true };
+  }
+  const findings: Finding[] = [{ ok: true, message: describePolicy(inForce) }];
+  for (const { message } of inForce.loosened) findings.push({ ok: true, message });
+  const off = findDisarmed(inForce.policy.settings);
+  const isGiven = inForce.origin === 'option' || inForce.origin === 'variable' || inForce.trust !== undefined;
+  const isByVariable = inForce.loosened.some(({ path }) => path === 'mode');
+  if (off !== undefined && isGiven && !isByVariable)
+    findings.push({ ok: true, message: `${off}, as you said: ${inForce.file}` });
+  else if (off !== undefined) findings.push({ ok: false, message: off });
+  else if (inForce.waiting.length > 0) {
+    const { policy: written } = readWrittenPolicy(policyOption, terminal);
+    const wish = findDisarmed(written.settings);
+    if (wish !== undefined)
+      findings.push({
+        ok: false,
+        message: `${inForce.file} would switch protection off, and waits for trust: ${wish}`,
+      });
+  }
+  return { findings, refuses: off === undefined };
+}
+
+/** Why a policy refuses next to nothing. */
+function findDisarmed({ mode, circuitBreaker, loop }: Settings): string | undefined {
+  if (mode === 'observe') return 'mode is "observe": nothing is refused';
+  if (circuitBreaker.mode !== 'enforce' && !loop.enabled)
+    return `circuit_breaker.mode is "${circuitBreaker.mode}" and loop.enabled is false: only budgets are left`;
+  return undefined;
+}
+
+async function checkHost(
+  host: HostName,
+  isNamed: boolean,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+): Promise<HostCheck> {
+  const files = listSettingsFiles(host, findHomes(terminal));
+  const read = files.map((file) => ({ file, ...readHooks(file.path, host), ...readSwitches(host, file) }));
+  const hooked = read.filter(({ hooks }) => hooks !== undefined);
+  const unreadable = read.flatMap(({ file, problem }) =>
+    problem === undefined ? [] : [{ ok: false, message: `${host}: ${file.path}: ${problem}` }],
+  );
+  if (hooked.length === 0 && unreadable.length === 0) {
     const message = `${host}: no Switchgear hooks; switchgear init ${host} installs them`;
     return { isInstalled: false, findings: [{ ok: !isNamed, message }] };
   }
-  const hookFindings = settingsFiles.flatMap(({ path, problem, hooks }) =>
-    hooks === undefined
-      ? [{ ok: false, message: `${host}: ${path}: ${problem}` }]
-      : checkInstalledHooks(host, path, hooks, terminal),
-  );
-  return { isInstalled: settingsFiles.some(({ hooks }) => hooks !== undefined), findings: hookFindings };
+  const findings: Finding[] = [...unreadable];
+  for (const { file, hooks } of hooked)
+    findings.push(...(await checkInstalledHooks(host, file.path, hooks!, parsedArgs, terminal)));
+  for (const { file, switches } of read) {
+    if (switches.length === 0) continue;
+    const message = `${host}: ${file.path} sets ${switches.join(', ')}: the host runs no hooks, so nothing is checked`;
+    findings.push({ ok: false, message });
+  }
+  return { isInstalled: hooked.length > 0, findings };
+}
+
+function readSwitches(host: HostName, file: HostSettingsFile): { readonly switches: readonly string[] } {
+  try {
+    return { switches: findHookSwitches(host, file) };
+  } catch {
+    return { switches: [] }; // `readHooks` reports the file, if it holds hooks.
+  }
 }
 
 type Hooks = ReturnType<typeof findHooks>;
 
 function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; readonly problem?: string } {
+  if (path.endsWith('.toml')) return {};
   try {
     const hooks = findHooks(readFileSync(path, 'utf8'), host);
     return hooks.size === 0 ? {} : { hooks };
@@ -89,7 +162,13 @@ function readHooks(path: string, host: HostName): { readonly hooks?: Hooks; read
   }
 }
 
-function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, terminal: Terminal): readonly Finding[] {
+async function checkInstalledHooks(
+  host: HostName,
+  path: string,
+  hooks: Hooks,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+): Promise<readonly Finding[]> {
   const missing = requiredEvents(host).filter((event) => !hooks.has(event));
   const guard = hooks.get(guardEvent[host]);
   const findings: Finding[] = [
@@ -106,7 +185,12 @@ function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, termina
       message: `${host}: a failing hook lets the call run; switchgear init ${host} repairs it`,
     });
   }
-  if (guard?.command !== undefined) findings.push(testHookCommand(host, guard.command, terminal));
+  if (guard?.command !== undefined) {
+    const policyOption = readPolicyOption(guard.command);
+    const judged = await judgePolicy(policyOption, parsedArgs, terminal);
+    if (policyOption !== undefined) findings.push(...judged.findings);
+    findings.push(testHookCommand(host, guard.command, judged.refuses, terminal));
+  }
   if (host === 'codex') {
     const message = 'codex: runs trusted hooks only; enter /hooks in codex to check that these are trusted';
     findings.push({ ok: true, message }, { ok: true, message: `codex: ${codexHaltNote}` });
@@ -114,33 +198,47 @@ function checkInstalledHooks(host: HostName, path: string, hooks: Hooks, termina
   return findings;
 }
 
-/** Runs the installed command as the host does, on a call that must be refused and on one that must not. */
-function testHookCommand(host: HostName, line: string, terminal: Terminal): Finding {
+/** Reads `--policy` of an installed command line, which `init` quotes for the shell. */
+function readPolicyOption(line: string): string | undefined {
+  const [, quoted, plain] = / --policy (?:'((?:[^']|'\\'')*)'|(\S+))/.exec(line) ?? [];
+  return quoted?.replaceAll(`'\\''`, "'") ?? plain;
+}
+
+/**
+ * Runs the installed command as the host does in this folder, with the policy in force, on a call that must be refused
+ * and on one that must not.
+ */
+function testHookCommand(host: HostName, line: string, refuses: boolean, terminal: Terminal): Finding {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-doctor-'));
   try {
-    const commandLine = line.replace(/ --(store|policy) ('[^']*'|\S+)/g, '');
-    const event = { session_id: 'doctor', cwd: folder, hook_event_name: guardEvent[host], permission_mode: 'default' };
+    const commandLine = line.replace(/ --store ('(?:[^']|'\\'')*'|\S+)/g, '');
+    const { cwd } = terminal;
+    const event = { session_id: 'doctor', cwd, hook_event_name: guardEvent[host], permission_mode: 'default' };
     const call = { ...event, tool_name: 'doctor_probe', tool_input: {} };
-    const env = { ...terminal.env, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '' };
-    const limit = { SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1', SWITCHGEAR_SESSION: '', SWITCHGEAR_MODE: 'enforce' };
-    const project = { CLAUDE_PROJECT_DIR: folder, GEMINI_PROJECT_DIR: folder };
+    const own = { SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`, SWITCHGEAR_TASK: '', SWITCHGEAR_SESSION: '' };
+    const project = { CLAUDE_PROJECT_DIR: cwd, GEMINI_PROJECT_DIR: cwd, SWITCHGEAR_TASK_MAX_TOOL_CALLS: '1' };
     const send = (id: string) =>
       spawnSync('/bin/sh', ['-c', commandLine], {
-        cwd: folder,
-        env: { ...env, ...limit, ...project },
+        cwd,
+        env: { ...terminal.env, ...own, ...project },
         input: JSON.stringify({ ...call, tool_use_id: id }),
         encoding: 'utf8',
         timeout: webhookTimeoutMs,
       });
     const first = send('one');
+    // A rule of the policy may refuse every call, or ask.
+    const isRefused = isDenied(host, first.stdout) && !/could not decide/.test(first.stdout);
+    if (isRefused) return { ok: true, message: `${host}: the installed hook refuses a call by a rule of the policy` };
     if (first.status !== 0 || first.stdout !== '') {
       const why = first.stderr.trim() || first.stdout.trim() || `exit code ${first.status}`;
       return { ok: false, message: `${host}: an allowed call did not pass: ${why.slice(0, 300)}` };
     }
     const second = send('two');
-    return isDenied(host, second.stdout)
-      ? { ok: true, message: `${host}: the installed hook allows a first call and refuses one beyond the limit` }
-      : { ok: false, message: `${host}: a call beyond the limit was not refused: ${second.stdout.slice(0, 300)}` };
+    if (isDenied(host, second.stdout))
+      return { ok: true, message: `${host}: the installed hook allows a first call and refuses one beyond the limit` };
+    if (!refuses && second.stdout === '')
+      return { ok: true, message: `${host}: the installed hook answers, and refuses nothing, as the policy says` };
+    return { ok: false, message: `${host}: a call beyond the limit was not refused: ${second.stdout.slice(0, 300)}` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -152,7 +250,8 @@ function isDenied(host: HostName, stdout: string): boolean {
       readonly decision?: string;
       readonly hookSpecificOutput?: { readonly permissionDecision?: string };
     };
-    return (host === 'gemini' ? answer.decision : answer.hookSpecificOutput?.permissionDecision) === 'deny';
+    const decision = host === 'gemini' ? answer.decision : answer.hookSpecificOutput?.permissionDecision;
+    return decision === 'deny' || decision === 'ask';
   } catch {
     return false;
   }

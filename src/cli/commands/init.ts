@@ -24,6 +24,9 @@ import {
   usageError,
   verbError,
 } from '../command.ts';
+import { describePolicy } from '../policy/describe-policy.ts';
+import { placeOfCommand } from '../policy/load-policy.ts';
+import { loadPolicyInForce } from '../policy/policy-in-force.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
 
 /** A limitation of Codex that `init` and `doctor` print. */
@@ -41,7 +44,7 @@ export const command: Command = {
     '  --http URL      Claude Code: ask a running server instead of a command; while it is down every call is blocked',
     '  --store STORE   --policy FILE   the store and policy of the hooks',
   ],
-  run(args, terminal) {
+  async run(args, terminal) {
     const parsedArgs = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, [
       '--http',
       '--store',
@@ -72,10 +75,23 @@ export const command: Command = {
       terminal,
     );
     writeSettings(path, after);
-    for (const line of parsedArgs.switches.has('--undo') ? [] : adviceFor(host, parsedArgs)) terminal.out(line);
+    if (parsedArgs.switches.has('--undo')) return exitCodes.ok;
+    for (const line of adviceFor(host, parsedArgs)) terminal.out(line);
+    terminal.out(await describePolicyHere(parsedArgs, terminal));
     return exitCodes.ok;
   },
 };
+
+/** Says which policy the hooks take in this folder. */
+async function describePolicyHere(parsedArgs: ParsedArgs, terminal: Terminal): Promise<string> {
+  try {
+    const place = placeOfCommand(terminal, parsedArgs);
+    return describePolicy(await loadPolicyInForce(parsedArgs.values.get('--policy'), terminal, place));
+  } catch (error) {
+    if (!(error instanceof SwitchgearError)) throw error;
+    return `policy: ${error.message}: every call is refused until it can be read`;
+  }
+}
 
 /** The advice to print after `init`, such as the need for a running server with `--http`. */
 function adviceFor(host: HostName, { values }: ParsedArgs): readonly string[] {

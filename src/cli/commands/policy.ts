@@ -1,23 +1,38 @@
-/** The command `switchgear policy`: checks and explains policy files, prints their schema and reference. */
+/** The command `switchgear policy`: checks, explains and trusts policy files, prints their schema and reference. */
 
-import { SwitchgearError } from '../../core/error.ts';
+import { defaultSettings } from '../../core/controls/defaults.ts';
 import { explainPolicy, listAdvice, policySchema, settingsReference } from '../../policy/index.ts';
+import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
-import { loadEffectivePolicy, loadWrittenPolicy } from '../policy-option.ts';
+import { describePolicy, nameSettings } from '../policy/describe-policy.ts';
+import { loadEffectivePolicy } from '../policy/load-policy.ts';
+import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
+import { readTrust } from '../policy/trusted-policies.ts';
 
 export const command: Command = {
   usage: [
-    'policy check [FILE]              check a policy file and print all its errors',
+    'policy check [FILE]              check a policy file; print its errors, or its digest and what it loosens',
     'policy explain [FILE] [--json]   print every setting in force here and where it was set',
+    'policy trust [FILE]              allow what this content of a policy file loosens; --undo takes it back',
     'policy schema                    print the JSON Schema of policy files',
     'policy reference                 print the reference page of settings',
   ],
-  run([verb, ...args], terminal) {
+  details: [
+    '',
+    'A policy file that is found in a folder tightens at once. What it loosens holds once its content is trusted: by',
+    'policy trust, or by SWITCHGEAR_TRUST=DIGEST in containers and CI. A file given by --policy or SWITCHGEAR_POLICY',
+    'holds as it is. policy trust takes --store STORE, and refuses below an agent that the store guards.',
+  ],
+  async run([verb, ...args], terminal) {
     switch (verb) {
       case 'check':
         return checkPolicyFile(args, terminal);
       case 'explain':
         return explainPolicyFile(args, terminal);
+      case 'trust': {
+        const { trustPolicyFile } = await import('./policy-trust.ts');
+        return trustPolicyFile(args, terminal);
+      }
       case 'schema':
         readArgs(args, [], 0);
         terminal.out(JSON.stringify(policySchema(), null, 2));
@@ -27,30 +42,38 @@ export const command: Command = {
         terminal.out(settingsReference().trimEnd());
         return exitCodes.ok;
       default:
-        throw verbError('policy', ['check', 'explain', 'schema', 'reference'], verb);
+        throw verbError('policy', ['check', 'explain', 'trust', 'schema', 'reference'], verb);
     }
   },
 };
 
 function checkPolicyFile(args: readonly string[], terminal: Terminal): number {
   const { positionals } = readArgs(args, [], 1);
-  const { policy, file } = loadWrittenPolicy(positionals[0], terminal);
-  if (file === undefined)
-    throw new SwitchgearError('policy_missing', 'no policy file found: looked for switchgear.toml, .yaml, .yml, .json');
+  const { policy, file, digest } = requirePolicy(readWrittenPolicy(positionals[0], terminal));
   terminal.out(`OK: ${file}`);
+  const { waiting } = tightenSettings(defaultSettings, policy.settings);
+  if (waiting.length > 0) {
+    const isTrusted = readTrust(digest, terminal.env) !== undefined;
+    terminal.out(`looser than the defaults: ${nameSettings(waiting)}`);
+    terminal.out(isTrusted ? 'trusted by you' : `to allow it where it is found: switchgear policy trust ${file}`);
+  }
+  terminal.out(`digest: ${digest}`);
   for (const line of listAdvice(policy.settings)) terminal.out(`advice: ${line}`);
   return exitCodes.ok;
 }
 
-function explainPolicyFile(args: readonly string[], terminal: Terminal): number {
+async function explainPolicyFile(args: readonly string[], terminal: Terminal): Promise<number> {
   const { positionals, switches } = readArgs(args, ['--json'], 1);
-  const { policy, file } = loadEffectivePolicy(positionals[0], terminal);
+  const inForce = await loadEffectivePolicy(positionals[0], terminal);
+  const { policy, file, origin, digest, waiting, looser } = inForce;
   if (switches.has('--json')) {
-    const settings = [...policy.provenance].map(([path, origin]) => ({ path, ...origin }));
-    terminal.out(JSON.stringify({ file: file ?? null, settings, advice: listAdvice(policy.settings) }, null, 2));
+    const settings = [...policy.provenance].map(([path, value]) => ({ path, ...value }));
+    const advice = listAdvice(policy.settings);
+    const shown = { file: file ?? null, origin, digest: digest ?? null, waiting, looser, settings, advice };
+    terminal.out(JSON.stringify(shown, null, 2));
     return exitCodes.ok;
   }
-  if (file === undefined) terminal.out('No policy file found; these are the defaults.\n');
+  terminal.out(`${describePolicy(inForce)}\n`);
   for (const line of explainPolicy(policy)) terminal.out(line);
   return exitCodes.ok;
 }

@@ -1,10 +1,8 @@
 /** Opens the store, the policy of the project and the surrounding run for one hook event, and handles the event. */
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
-import { hookLockPollMaxMs, storePollMs } from '../../core/limits.ts';
+import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
@@ -20,7 +18,15 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
+import { isBelowGuardedAgent } from '../policy/below-agent.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
+import {
+  applySessionPolicy,
+  type HookPolicy,
+  loadHookPolicy,
+  OtherPolicySignal,
+  resolveChangedPolicy,
+} from './session-policy.ts';
 
 export interface HookRunOptions {
   readonly host: HookHost;
@@ -35,8 +41,23 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   const { host, payload, event, parsedArgs, terminal, untilMs } = run;
   const { env } = terminal;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
-  const policy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project });
   const work = async (store: CrossProcessStore) => {
+    const place = { isBelowAgent: () => isBelowGuardedAgent(store, env) };
+    const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
+    let effective = hookPolicy;
+    // Other hooks of the session may see the change, too.
+    for (let round = 0; round < roundsMax; round++) {
+      try {
+        return await decideWith(store, effective);
+      } catch (error) {
+        if (!(error instanceof OtherPolicySignal)) throw error;
+        effective = await resolveChangedPolicy(store, hookPolicy, error.from);
+      }
+    }
+    throw new SwitchgearError('store_busy', 'the policy of the session keeps changing');
+  };
+  const decideWith = async (store: CrossProcessStore, hookPolicy: HookPolicy) => {
+    const { policy } = hookPolicy;
     const joined = await findJoinedRun(store, env);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
@@ -78,7 +99,10 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
     // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
-    const begin = spending && ((session: LockedSession) => accountUsage(context, session, spending).catch(swallow));
+    const begin = async (session: LockedSession) => {
+      await applySessionPolicy(runtime, store, session, hookPolicy);
+      if (spending) await accountUsage(context, session, spending).catch(swallow);
+    };
     const context: HookContext = {
       runtime,
       store,
@@ -86,7 +110,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       isReportedByRun,
       untilMs,
       ...hostInfo,
-      ...(begin && { onLocked: begin }),
+      onLocked: begin,
     };
     const decision = await handleEvent(context, event);
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
@@ -155,23 +179,4 @@ async function findJoinedRun(
     observes: options?.includes('--observe') === true,
     isWatched,
   };
-}
-
-/** Loads the policy; undefined if there is none, so that the parsers are not loaded. */
-async function loadHookPolicy(
-  policyOption: string | undefined,
-  terminal: Terminal,
-): Promise<CheckedPolicy | undefined> {
-  const ownVariables = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
-  const isPolicyVariable = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !ownVariables.test(name);
-  const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
-  if (
-    policyOption === undefined &&
-    !Object.keys(terminal.env).some(isPolicyVariable) &&
-    !files.some((path) => existsSync(path))
-  ) {
-    return undefined;
-  }
-  const { loadEffectivePolicy } = await import('../policy-option.ts');
-  return loadEffectivePolicy(policyOption, { ...terminal, err: () => {} }).policy;
 }

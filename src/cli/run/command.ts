@@ -49,26 +49,28 @@ export const command: Command = {
 async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
   const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${uniqueId()}`);
   // An invalid policy must be reported before the agent starts; without a policy file there is nothing to check.
-  const earlyPolicy = hasPolicyFile(parsedOptions, terminal) ? await loadRunPolicy(parsedOptions, terminal) : undefined;
+  const earlyPolicy = hasPolicyFile(parsedOptions, terminal)
+    ? await loadRunPolicy(store, parsedOptions, terminal)
+    : undefined;
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
   const launched = await launch(store, options, terminal, options.command, session);
   return endOnError(launched, async () => {
     keepHeapSmall();
     const { runSession } = await import('./session.ts');
-    const policy = earlyPolicy ?? (await loadRunPolicy(options, terminal));
+    const policy = earlyPolicy ?? (await loadRunPolicy(store, options, terminal));
     const { agent } = launched.record;
     const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
     return runSession({ store, options, terminal, policy, agent, session, begin });
   });
 }
 
-export async function loadRunPolicy(options: RunCommandOptions, terminal: Terminal) {
-  const { loadEffectivePolicy } = await import('../policy-option.ts');
-  return loadEffectivePolicy(options.policy, terminal).policy;
+export async function loadRunPolicy(store: Store, options: RunCommandOptions, terminal: Terminal) {
+  const { loadDescribedPolicy, placeOnStore } = await import('../policy/load-policy.ts');
+  return loadDescribedPolicy(options.policy, terminal, placeOnStore(store, terminal), options.quiet);
 }
 
-function hasPolicyFile({ policy }: RunCommandOptions, { cwd }: Terminal): boolean {
-  if (policy !== undefined) return true;
+function hasPolicyFile({ policy }: RunCommandOptions, { cwd, env }: Terminal): boolean {
+  if (policy !== undefined || env.SWITCHGEAR_POLICY) return true;
   try {
     return readdirSync(cwd).some((name) => /^switchgear\.(toml|ya?ml|json)$/.test(name));
   } catch {

@@ -28,7 +28,7 @@ export async function resumeRun(
   keepHeapSmall();
   const terminal = { ...callerTerminal, cwd: run.cwd };
   const parsedOptions = parseRunOptions([...run.options, '--', ...run.command], terminal);
-  const policy = await loadRunPolicy(parsedOptions, terminal);
+  const policy = await loadRunPolicy(store, parsedOptions, terminal);
   const options = withMapping(parsedOptions, policy);
   const { agent, session, task, carried } = run;
   return runSession({

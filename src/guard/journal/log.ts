@@ -42,6 +42,8 @@ export function formatLogLine(entry: Entry, level: LogLevel): string | undefined
       return `${warning}internal error in ${entry.where}: ${entry.message}`;
     case 'setting-ignored':
       return `${warning}${entry.name}=${entry.value} cannot be used; ${entry.used} stays in force`;
+    case 'setting-loosened':
+      return `${warning}${entry.name}=${entry.value} protects less than ${entry.before}, which holds without it`;
     case 'price-unknown':
       return `${warning}no price is known for ${entry.model}; ${entry.assumed}`;
     case 'access-refused':

@@ -11,12 +11,13 @@ import { createContent } from './argument-content.ts';
 export const policyEngine: PolicyEngine = {
   apply(input, env) {
     const isNamed = Object.keys(env).some((name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name));
-    if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [] };
-    const { settings, ignored } = applyEnvironment(checkPolicy(input ?? {}), env);
+    if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [], loosened: [] };
+    const { settings, ignored, loosened } = applyEnvironment(checkPolicy(input ?? {}), env);
     const rules = parseOperatorRules(settings.rules);
     return {
       settings,
       ignored,
+      loosened,
       budgets: createJointBudgets(settings.budgets),
       content: createContent(settings.journal),
       rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),

@@ -20,8 +20,19 @@ export interface SessionState {
   readonly delegations: Readonly<Record<string, PendingDelegation>>;
   /** The read positions of session files, by subagent; the empty name is the main agent. */
   readonly read?: Readonly<Record<string, ReadMark>>;
+  /** The policy that the session began with; absent until its first event. */
+  readonly policy?: SessionPolicy;
   /** The results of subagents whose starting call is not known yet. */
   readonly returned: Readonly<Record<string, SubagentReturn>>;
+}
+
+/** The policy of a session. */
+export interface SessionPolicy {
+  /** The policy file and variables that the last hook found, and the settings in force, by their digests. */
+  readonly seen: string;
+  readonly base: string;
+  /** The wall time since when these settings are in force. */
+  readonly atMs: number;
 }
 
 /** A running subagent. */

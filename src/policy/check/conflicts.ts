@@ -56,8 +56,9 @@ export function findConflicts(settings: Settings, isWritten: (path: string) => b
   const tools = Object.keys(settings.tools);
   if (tools.length <= comparedPatternsMax) for (const tool of tools) checkBreakerPair(['tools', tool], tool);
   else if (hasPossibleConflict(settings)) {
-    const problem = `has ${tools.length} names: with more than ${comparedPatternsMax}, every window_calls must hold every failure_threshold and minimum_calls`;
-    conflicts.push({ names: ['tools'], problem: `tools ${problem}` });
+    const needed = 'every window_calls must hold every failure_threshold and minimum_calls';
+    const problem = `tools has ${tools.length} names: with more than ${comparedPatternsMax}, ${needed}`;
+    conflicts.push({ names: ['tools'], problem });
   }
   return conflicts;
 }

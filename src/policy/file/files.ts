@@ -36,7 +36,7 @@ export function findPolicy(folder: string): string | undefined {
  * const gear = createSwitchgear({ policy: loadPolicy('switchgear.toml') });
  */
 export function loadPolicy(path: string, name: string = path): CheckedPolicy {
-  return parsePolicy(readText(path), name);
+  return parsePolicy(readPolicyText(path), name);
 }
 
 /** Checks the text of a policy file in the format of its extension. */
@@ -96,14 +96,14 @@ export function watchPolicy(
   options: WatchPolicyOptions = {},
 ): PolicyWatch {
   const { clock, onProblem } = options;
-  let lastText = readText(path);
+  let lastText = readPolicyText(path);
   let policy = parsePolicy(lastText, path);
   let lastProblem = '';
   const stop = clock ? pollFile(clock, reloadIfChanged) : watchFileStats(path, reloadIfChanged);
 
   function reloadIfChanged(): void {
     try {
-      const text = readText(path);
+      const text = readPolicyText(path);
       lastProblem = '';
       if (text === lastText) return;
       lastText = text;
@@ -153,7 +153,8 @@ function watchFileStats(path: string, look: () => void): () => void {
   return () => unwatchFile(path, look);
 }
 
-function readText(path: string): string {
+/** Reads the text of a policy file, up to its largest size. */
+export function readPolicyText(path: string): string {
   try {
     return readUtf8(path, policyFileBytesMax);
   } catch (error) {

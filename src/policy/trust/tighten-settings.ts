@@ -20,7 +20,7 @@ export interface TightenedSettings {
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** Returns for each setting the stricter of both values; the paths of `waiting` are looser in `found` than in `base`. */
+/** Returns the stricter value of each setting; the paths of `waiting` are looser in `found` than in `base`. */
 export function tightenSettings(base: Settings, found: Settings): TightenedSettings {
   const waiting: string[] = [];
   const top = tightenSection(topFields, base as unknown as Section, found as unknown as Section, [], waiting);

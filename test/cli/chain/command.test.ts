@@ -327,6 +327,7 @@ test(
   patient,
   async (context) => {
     const { folder, look, card } = home(context, { 'switchgear.toml': '[abilities]\nshell = true\n' });
+    assert.equal((await look('policy', 'trust')).code, 0);
     const lines = ['id: w', 'circuit_breakers: ["ability:shell.*|confirm"]', 'steps:'];
     const text = [...lines, '  - { id: where, ability: shell.execute, args: { command: pwd } }', ''].join('\n');
     const resumed = async (id: string, drop: boolean) => {
@@ -386,6 +387,7 @@ test(
       'two.yaml': shellStep('two'),
       'open.toml': on,
     });
+    assert.equal((await run('policy', 'trust')).code, 0);
     for (const name of ['one', 'two']) {
       const { code, out } = await run('chain', 'run', `${name}.yaml`);
       assert.deepEqual([code, /Stopped: .*No shell here/.test(out)], [3, true], out);

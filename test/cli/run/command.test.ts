@@ -104,7 +104,8 @@ test('an unknown program is read by the mapping of the policy', long, async () =
     writeFileSync(join(other.folder, 'switchgear.toml'), `[task]\nmax_tool_calls = 3\n${call}`);
     const line = `JSON.stringify({ what: 'call', n: ++n, tool: 'dig' })`;
     const program = `let n = 0; setInterval(() => console.log(${line}), 20)`;
-    const { code, err } = await other.run(['run', '--quiet', '--', process.execPath, '-e', program]);
+    const run = ['run', '--quiet', '--policy', 'switchgear.toml', '--', process.execPath, '-e', program];
+    const { code, err } = await other.run(run);
     assert.equal(code, 75, err);
     assert.match(err, /halted node: tool calls: 4 of 3/);
   } finally {

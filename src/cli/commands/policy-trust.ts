@@ -1,0 +1,70 @@
+/** The command `switchgear policy trust`: records that a person allows what a policy file loosens, or takes it back. */
+
+import { relative, resolve } from 'node:path';
+import type { Card } from '../../core/card.ts';
+import { defaultSettings } from '../../core/controls/defaults.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import { exitCodes, parseOperator, readArgs, type Terminal } from '../command.ts';
+import { isBelowGuardedAgent } from '../policy/below-agent.ts';
+import { nameSettings } from '../policy/describe-policy.ts';
+import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
+import { deleteTrust, writeTrust } from '../policy/trusted-policies.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
+
+export async function trustPolicyFile(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parsedArgs = readArgs(args, ['--undo'], 1, ['--store', '--by']);
+  const [name] = parsedArgs.positionals;
+  const { policy, file, digest } = requirePolicy(readWrittenPolicy(name, terminal));
+  const { waiting: settings } = tightenSettings(defaultSettings, policy.settings);
+  const isUndone = parsedArgs.switches.has('--undo');
+  return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
+    if (!isUndone && (await isBelowGuardedAgent(store, terminal.env))) {
+      throw new SwitchgearError('operator_required', 'refused: only a person may trust a policy, in another terminal');
+    }
+    const by = parseOperator(parsedArgs);
+    const path = resolve(terminal.cwd, file);
+    if (isUndone) {
+      if (!deleteTrust(digest, terminal.env)) throw new SwitchgearError('not_found', `${file} is not trusted`);
+      store.append({ type: 'policy-distrusted', file: path, digest, settings, by }, {}, store.clock.nowMs());
+      terminal.out(`${file} is not trusted any more`);
+    } else {
+      writeTrust(digest, { file: path, by, atMs: Date.now() }, terminal.env);
+      reportTrust(store, { type: 'policy-trusted', file: path, digest, settings, by });
+      const what = settings.length === 0 ? 'it loosens nothing' : `it loosens ${nameSettings(settings)}`;
+      terminal.out(`trusted: ${relative(terminal.cwd, path) || file} (${digest.slice(0, 12)}); ${what}`);
+    }
+    await store.shared.settled();
+    return exitCodes.ok;
+  });
+}
+
+/** Writes the entry and, since trust loosens, the card. */
+function reportTrust(
+  store: CrossProcessStore,
+  entry: {
+    readonly type: 'policy-trusted';
+    readonly file: string;
+    readonly digest: string;
+    readonly settings: readonly string[];
+    readonly by: string;
+  },
+): void {
+  const atMs = store.clock.nowMs();
+  const { file, digest, settings, by } = entry;
+  store.append(entry, {}, atMs);
+  if (settings.length === 0) return;
+  const card: Card = {
+    id: `card-trust-${digest.slice(0, 16)}`,
+    kind: 'notice',
+    task: '',
+    code: 'notice',
+    counters: {},
+    evidence: [`${by} trusts the policy ${file}, which loosens ${nameSettings(settings)}`],
+    actions: ['dismiss'],
+    state: 'open',
+  };
+  store.putCard(card);
+  store.append({ type: 'card-changed', card }, {}, atMs);
+}

@@ -1,0 +1,52 @@
+/** Sentences about the policy in force: which file, why it was taken, and what it loosens. */
+
+import { sanitizeText } from '../../operator/format.ts';
+import type { PolicyInForce } from './policy-in-force.ts';
+
+/** Settings that a sentence names. */
+const namedMax = 6;
+
+/** Names some settings, and counts the others. */
+export function nameSettings(paths: readonly string[]): string {
+  const named = paths.slice(0, namedMax).map(sanitizeText);
+  const more = paths.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+/** Describes the policy in one line: the file, how it was found, and whether it is looser than the defaults. */
+export function describePolicy(inForce: PolicyInForce): string {
+  const { waiting, looser, loosened } = inForce;
+  const variables = loosened.map(({ name }) => name);
+  const byVariables = variables.length === 0 ? '' : ` (by ${nameSettings(variables)})`;
+  const strictness =
+    looser.length === 0
+      ? waiting.length === 0
+        ? 'not looser than the defaults'
+        : describeWaiting(inForce)
+      : `looser than the defaults${byVariables}: ${nameSettings(looser)}`;
+  const more = looser.length > 0 && waiting.length > 0 ? `; ${describeWaiting(inForce)}` : '';
+  return `policy: ${describeOrigin(inForce)}; ${strictness}${more}`;
+}
+
+function describeOrigin({ file = '', origin, trust, waiting }: PolicyInForce): string {
+  const name = sanitizeText(file);
+  switch (origin) {
+    case 'none':
+      return 'no file found, the defaults hold';
+    case 'option':
+      return `${name}, given by --policy`;
+    case 'variable':
+      return `${name}, given by SWITCHGEAR_POLICY`;
+    case 'found': {
+      if (waiting.length > 0) return `${name}, found in this folder, not trusted`;
+      if (trust === undefined) return `${name}, found in this folder`;
+      return `${name}, found in this folder, trusted by ${trust === 'variable' ? 'SWITCHGEAR_TRUST' : 'you'}`;
+    }
+  }
+}
+
+/** Says which settings wait for trust, and what to type. */
+export function describeWaiting({ file = '', waiting }: Pick<PolicyInForce, 'file' | 'waiting'>): string {
+  const verb = waiting.length === 1 ? 'loosens and waits' : 'loosen and wait';
+  return `${nameSettings(waiting)} ${verb} for: switchgear policy trust ${sanitizeText(file)}`;
+}
