@@ -215,6 +215,8 @@ export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 export interface Cost {
     readonly micros: number;
     readonly tokens: number;
+    readonly guessed?: true;
+    readonly estimated?: true;
 }
 
 export type Counters = Readonly<Record<string, number | string>>;
@@ -457,6 +459,7 @@ export type Observation = {
     readonly type: 'usage';
     readonly id?: string;
     readonly costUsd?: number;
+    readonly estimated?: true;
 } & Usage) | {
     readonly type: 'user';
     readonly text: string;
@@ -710,6 +713,8 @@ export interface TaskSnapshot {
     readonly parent?: string;
     readonly toolCalls: number;
     readonly spendUsd: number;
+    readonly guessedUsd?: number;
+    readonly estimatedUsd?: number;
     readonly tokens: number;
     readonly durationMs: number;
     readonly idleMs: number;

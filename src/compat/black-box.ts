@@ -3,9 +3,9 @@
  * stop.
  */
 
-import { toMicros } from '../core/builtin-prices.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { nameLengthMax } from '../core/limits.ts';
+import { toMicros } from '../core/prices/builtin-prices.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Switchgear, SwitchgearOptions, Task } from '../guard/api.ts';
 import { createSwitchgear } from '../guard/create-switchgear.ts';

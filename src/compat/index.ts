@@ -1,10 +1,10 @@
 /** Entry point `switchgear/compat`: the names of the five seed documents, each a thin layer over the library. */
 
-export { type AnthropicUsage, estimateUsageCents } from '../core/builtin-prices.ts';
 export { hasInabilityPhrase } from '../core/controls/delegation/inability.ts';
 export { type Nyaya, parseNyaya } from '../core/controls/rules/nyaya.ts';
 export { type ParsedRule, parseRule, type Rule } from '../core/controls/rules/rule.ts';
 export { delegationPolicyPrompt, protocolPrompt } from '../core/messages/prompts.ts';
+export { type AnthropicUsage, estimateUsageCents } from '../core/prices/builtin-prices.ts';
 export { defaultSwitchgear } from '../guard/create-switchgear.ts';
 export {
   type BreakerConfig,

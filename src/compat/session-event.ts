@@ -1,6 +1,6 @@
 /** The events of a Black Box session stream, and their translation to observations of a task. */
 
-import type { AnthropicUsage } from '../core/builtin-prices.ts';
+import type { AnthropicUsage } from '../core/prices/builtin-prices.ts';
 import type { Observation } from '../guard/api.ts';
 
 /** An event of a session. Without `taskId` the event belongs to the task that started last. */

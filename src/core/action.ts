@@ -78,6 +78,10 @@ export const givenBack: Outcome = /* @__PURE__ */ Object.freeze({ kind: 'neutral
 export interface Cost {
   readonly micros: number;
   readonly tokens: number;
+  /** The price of the model is unknown: the money is what the dearest model of its family costs. */
+  readonly guessed?: true;
+  /** The host did not report the tokens: they are counted from characters. */
+  readonly estimated?: true;
 }
 
 /**

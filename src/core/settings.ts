@@ -228,10 +228,12 @@ export interface ApprovalSettings {
 /** The cost of a model call whose price is unknown. */
 export interface PriceSettings {
   /**
-   * Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.
+   * Count the dearest price of the model's family, halt, or rely on `task.max_tokens`, which must then be set.
    * @default 'assume_dearest'
    */
   readonly onUnknownPrice: 'assume_dearest' | 'halt' | 'token_cap_only';
+  /** Models that cost nothing, by name, such as `llama*`. @default [] */
+  readonly free: readonly string[];
 }
 
 /** Which entries the journal keeps, and how much of the arguments. */

@@ -97,7 +97,7 @@ export type Observation =
   | { readonly type: 'tool_result'; readonly id: string; readonly ok?: boolean; readonly output?: unknown }
   /** The work advanced: earlier repetitions no longer count as a loop. */
   | { readonly type: 'progress' }
-  | ({ readonly type: 'usage'; readonly id?: string; readonly costUsd?: number } & Usage)
+  | ({ readonly type: 'usage'; readonly id?: string; readonly costUsd?: number; readonly estimated?: true } & Usage)
   | { readonly type: 'user'; readonly text: string }
   | { readonly type: 'heartbeat' };
 
@@ -186,6 +186,10 @@ export interface TaskSnapshot {
   readonly toolCalls: number;
   /** The spend of the task and its children, in US dollars. */
   readonly spendUsd: number;
+  /** The part of the spend on models of unknown price, counted as the dearest model of their family. */
+  readonly guessedUsd?: number;
+  /** The part of the spend whose tokens the host did not report; they are counted from characters. */
+  readonly estimatedUsd?: number;
   readonly tokens: number;
   readonly durationMs: number;
   readonly idleMs: number;

@@ -1,7 +1,7 @@
 /** Creates the runtime of a gear from its options. */
 
-import { builtinPrices } from '../core/builtin-prices.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
+import { builtinPrices } from '../core/prices/builtin-prices.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
 import type { SharedStore } from '../ports/store.ts';

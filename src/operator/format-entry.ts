@@ -1,5 +1,6 @@
 /** Formats a journal entry as one line for a person. */
 
+import type { Cost } from '../core/action.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import type { Stop } from '../core/verdict.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
@@ -84,7 +85,7 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'sign-observed': describeNothing,
   'progress-observed': describeNothing,
   'usage-observed': ({ model, cost }) =>
-    `${model}: ${formatCount(cost.tokens, 'token')}, ${formatDollars(cost.micros)}`,
+    `${model}: ${formatCount(cost.tokens, 'token')}, ${formatDollars(cost.micros)}${describeUncertainty(cost)}`,
   'text-observed': ({ similarity }) =>
     similarity < 0 ? 'the first text' : `similarity to the previous text: ${similarity.toFixed(2)}`,
   'health-checked': ({ name, healthy }) => `${name}: ${healthy ? 'healthy' : 'not healthy'}`,
@@ -170,4 +171,9 @@ function describeStorm({ name, counters }: EntryOf<'storm-tripped' | 'storm-rest
 
 function formatDollars(micros: number): string {
   return `$${(micros / 1_000_000).toFixed(4)}`;
+}
+
+/** Whether the price is guessed and the tokens are estimated. */
+function describeUncertainty({ guessed, estimated }: Cost): string {
+  return `${guessed ? ' (guessed price)' : ''}${estimated ? ' (estimated tokens)' : ''}`;
 }

@@ -21,6 +21,6 @@ export interface Price {
 export interface Prices {
   /** Returns the price, or undefined if the model is unknown. Never throws. */
   price(usage: Usage): Price | undefined;
-  /** Returns the price at the highest known rates, which an unknown model is charged. */
+  /** Returns the price that an unknown model is charged: the highest of its family. */
   highestPrice(usage: Usage): Price;
 }

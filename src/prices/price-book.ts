@@ -1,12 +1,18 @@
 /** Prices of models of all vendors, from the data bundled with @pydantic/genai-prices. No network access. */
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
-import { priceInMicros, splitUsage, type TokenParts, type TokenPrices, toUsd } from '../core/builtin-prices.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, rememberedModelsMax } from '../core/limits.ts';
+import {
+  builtinPrices,
+  priceInMicros,
+  splitUsage,
+  type TokenParts,
+  type TokenPrices,
+  toUsd,
+} from '../core/prices/builtin-prices.ts';
 import { quoteValue } from '../core/quote.ts';
-import type { Prices, Usage } from '../ports/prices.ts';
-import { type DearestPrices, findDearestPrices } from './dearest-prices.ts';
+import type { Prices } from '../ports/prices.ts';
 import { isSameVersion, listModelLookups, type ModelLookup } from './model-name.ts';
 
 /** Custom prices for one model, in dollars per million tokens. Without a price, cached input costs as much as input. */
@@ -43,7 +49,6 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
   for (const [model, prices] of Object.entries(options.overrides ?? {})) {
     overrides.set(model.toLowerCase(), readCustomPrices(model, prices));
   }
-  let dearest: DearestPrices | undefined;
   /** Cache of prices that are the same for every request: a lookup takes far longer than a sum. */
   const flat = new Map<string, FlatPrices>();
   /** Models without a known price. */
@@ -52,6 +57,7 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
   return {
     price(usage) {
       try {
+        if (!usage.model) return builtinPrices.price(usage);
         if (typeof usage.model !== 'string' || usage.model.length > nameLengthMax) return undefined;
         const parts = splitUsage(usage);
         const flatPrices = flat.get(usage.model);
@@ -71,17 +77,15 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
           if (prices !== undefined && flat.size < rememberedModelsMax) flat.set(usage.model, prices);
           return { costUsd: toUsd(roundUpMicros(calculation.total_price)), basis: calculation.model.id };
         }
-        if (unknown.size < rememberedModelsMax) unknown.add(usage.model);
-        return undefined;
+        const price = builtinPrices.price(usage);
+        if (price === undefined && unknown.size < rememberedModelsMax) unknown.add(usage.model);
+        return price;
       } catch {
         return undefined; // The price data throws on inconsistent input; the policy decides about an unknown price.
       }
     },
 
-    highestPrice(usage: Usage) {
-      dearest ??= mergeDearest(overrides, findDearestPrices());
-      return { costUsd: toUsd(priceInMicros(splitUsage(usage), dearest.prices)), basis: dearest.basis };
-    },
+    highestPrice: builtinPrices.highestPrice,
   };
 }
 
@@ -160,16 +164,6 @@ function listLiterals(match: MatchLogic): readonly string[] {
 /** Rounds up to whole micro-dollars, ignoring floating-point noise. */
 function roundUpMicros(dollars: number): number {
   return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
-}
-
-function mergeDearest(overrides: ReadonlyMap<string, TokenPrices>, book: DearestPrices): DearestPrices {
-  let { basis, prices } = book;
-  for (const [model, custom] of overrides) {
-    if (custom.output > prices.output) basis = model;
-    const input = Math.max(prices.input, custom.input, custom.cacheRead, custom.cacheWrite);
-    prices = { input, output: Math.max(prices.output, custom.output), cacheRead: input, cacheWrite: input };
-  }
-  return { basis, prices };
 }
 
 function readCustomPrices(model: string, prices: CustomPrices): TokenPrices {

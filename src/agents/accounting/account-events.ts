@@ -4,9 +4,9 @@
  */
 
 import { createRecentMap } from '../../core/bounded.ts';
-import { toUsd } from '../../core/builtin-prices.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, signEveryMs } from '../../core/limits.ts';
+import { toUsd } from '../../core/prices/builtin-prices.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import { callUnawaited } from '../../core/thenable.ts';

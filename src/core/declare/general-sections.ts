@@ -82,12 +82,13 @@ const approval = {
 
 const prices = {
   on_unknown_price: choice(
-    'Count the dearest known price, halt, or rely on `task.max_tokens`, which must then be set.',
+    "Count the dearest price of the model's family, halt, or rely on `task.max_tokens`, which must then be set.",
     ['halt', 'assume_dearest', 'token_cap_only'],
     'assume_dearest',
     'halt',
     'token_cap_only',
   ),
+  free: texts('Models that cost nothing, by name, such as `llama*`. `*` = any characters.', [], 'fewer'),
 } as const satisfies FieldsOf<PriceSettings>;
 
 const journal = {

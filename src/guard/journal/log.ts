@@ -45,7 +45,7 @@ export function formatLogLine(entry: Entry, level: LogLevel): string | undefined
     case 'setting-loosened':
       return `${warning}${entry.name}=${entry.value} protects less than ${entry.before}, which holds without it`;
     case 'price-unknown':
-      return `${warning}no price is known for ${entry.model}; ${entry.assumed}`;
+      return `${warning}no price is known for ${entry.model}: ${entry.assumed}`;
     case 'access-refused':
       return `${warning}${entry.name} answers with 401 or 403: check its credentials`;
     case 'store-degraded':

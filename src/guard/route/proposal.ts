@@ -1,7 +1,7 @@
 /** Makes the action of a call: features of its arguments, never the arguments. */
 
 import type { Action } from '../../core/action.ts';
-import { toMicros } from '../../core/builtin-prices.ts';
+import { toMicros } from '../../core/prices/builtin-prices.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { GuardOptions, MaxCost } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';

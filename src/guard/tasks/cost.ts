@@ -1,40 +1,66 @@
 /** Prices model calls one by one; a model without a known price is never free. */
 
 import type { Cost } from '../../core/action.ts';
-import { builtinPrices, toMicros } from '../../core/builtin-prices.ts';
 import type { EntryPlace } from '../../core/event.ts';
+import { isMatch } from '../../core/glob.ts';
 import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
+import { builtinPrices, toMicros } from '../../core/prices/builtin-prices.ts';
+import { isLocalModel } from '../../core/prices/model-name.ts';
 import type { Price, Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
+/** A usage with a known cost, or with tokens that the host did not report and the adapter estimated. */
+export interface PricedUsage extends Usage {
+  readonly costUsd?: number;
+  readonly estimated?: true;
+}
+
 /** The cost of one model call; `costUsd` of the usage overrides the price list. */
-export function priceUsage(
-  runtime: Runtime,
-  usage: Usage & { readonly costUsd?: number },
-  place: EntryPlace,
-  atMs?: number,
-): Cost {
-  const { prices, settings, reportedOnce: told } = runtime;
+export function priceUsage(runtime: Runtime, usage: PricedUsage, place: EntryPlace, atMs?: number): Cost {
+  const { prices, settings } = runtime;
   const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
+  const counted = usage.estimated === true ? { tokens, estimated: true as const } : { tokens };
   const { costUsd = -1 } = usage;
-  if (isCost(costUsd)) return { micros: Math.ceil(costUsd * 1_000_000), tokens };
+  if (isCost(costUsd)) return { micros: Math.ceil(costUsd * 1_000_000), ...counted };
+  if (isFree(runtime, usage.model)) return { micros: 0, ...counted };
   const price = readPrice(() => prices.price(usage));
-  if (price !== undefined) return { micros: toMicros(price.costUsd), tokens };
-  const isFree = settings.prices.onUnknownPrice === 'token_cap_only';
+  if (price !== undefined) return { micros: toMicros(price.costUsd), ...counted };
+  const isUncounted = settings.prices.onUnknownPrice === 'token_cap_only';
   const dearest = readPrice(() => prices.highestPrice(usage)) ?? builtinPrices.highestPrice(usage);
-  const model = boundedModelName(usage.model ?? 'an unnamed model');
-  if (!told.has(model) && told.size < rememberedModelsMax) {
-    told.add(model);
-    const assumed = isFree ? 'only the token cap holds it' : `the dearest known rate is assumed (${dearest.basis})`;
-    appendEntry(runtime, { type: 'price-unknown', model, assumed }, place, atMs);
-  }
-  return { micros: isFree ? 0 : toMicros(dearest.costUsd), tokens };
+  const assumed = isUncounted ? 'only the token cap holds it' : `it is charged as ${dearest.basis} (guessed)`;
+  reportUnknownPrice(runtime, boundedModelName(usage.model), assumed, place, atMs);
+  return isUncounted ? { micros: 0, ...counted } : { micros: toMicros(dearest.costUsd), ...counted, guessed: true };
+}
+
+function reportUnknownPrice(
+  runtime: Runtime,
+  model: string,
+  assumption: string,
+  place: EntryPlace,
+  atMs: number | undefined,
+): void {
+  const { reportedOnce: reported } = runtime;
+  if (reported.has(model) || reported.size >= rememberedModelsMax) return;
+  reported.add(model);
+  const name = JSON.stringify(model);
+  const overrides = `{ ${name}: { inputUsdPerMillion: 1, outputUsdPerMillion: 4 } }`;
+  const remedy = `set prices: priceBook({ overrides: ${overrides} }), or prices.free = [${name}] if it costs nothing`;
+  appendEntry(runtime, { type: 'price-unknown', model, assumed: `${assumption}; ${remedy}` }, place, atMs);
+}
+
+/** Whether a model costs nothing: the policy names it, or its name says that a program on this machine runs it. */
+function isFree({ settings }: Runtime, model: unknown): boolean {
+  if (typeof model !== 'string' || model === '') return false;
+  const names = [model, model.slice(model.lastIndexOf('/') + 1)].map((name) => name.toLowerCase());
+  const { free } = settings.prices;
+  return free.some((pattern) => names.some((name) => isMatch(pattern.toLowerCase(), name))) || isLocalModel(model);
 }
 
 /** The model of a usage whose unknown price must halt its task; undefined if the price or the policy allows it. */
-export function findUnpricedModel({ prices, settings }: Runtime, usage: Usage): string | undefined {
-  const mustHalt = settings.prices.onUnknownPrice === 'halt' && readPrice(() => prices.price(usage)) === undefined;
+export function findUnpricedModel(runtime: Runtime, usage: Usage): string | undefined {
+  if (runtime.settings.prices.onUnknownPrice !== 'halt') return undefined;
+  const mustHalt = readPrice(() => runtime.prices.price(usage)) === undefined && !isFree(runtime, usage.model);
   return mustHalt ? boundedModelName(usage.model) : undefined;
 }
 

@@ -1,7 +1,6 @@
 /** The tree of tasks: starts, pauses, resumes and ends tasks, and makes their snapshots. */
 
 import { getOrCreate } from '../../core/bounded.ts';
-import { toUsd } from '../../core/builtin-prices.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { continueBudget } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
@@ -11,6 +10,7 @@ import { taskFields } from '../../core/controls/sections.ts';
 import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
+import { toUsd } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
@@ -233,6 +233,8 @@ export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): T
     ...(parent && { parent: parent.id }),
     toolCalls: budget.calls,
     spendUsd: toUsd(budget.micros),
+    ...(budget.guessedMicros !== undefined && { guessedUsd: toUsd(budget.guessedMicros) }),
+    ...(budget.estimatedMicros !== undefined && { estimatedUsd: toUsd(budget.estimatedMicros) }),
     tokens: budget.tokens,
     durationMs: durationOf(deadline, atMs),
     idleMs: idleOf(deadline, atMs),

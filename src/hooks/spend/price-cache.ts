@@ -3,8 +3,8 @@
  * request, so the cache has an entry for each size class.
  */
 
-import { toMicros, toUsd } from '../../core/builtin-prices.ts';
 import { hookPricesMax } from '../../core/limits.ts';
+import { builtinPrices, toMicros, toUsd } from '../../core/prices/builtin-prices.ts';
 import type { Price, Prices, Usage } from '../../ports/prices.ts';
 
 /**
@@ -25,7 +25,8 @@ export interface PriceCache {
   readonly rates: CachedRates;
 }
 
-const dearest = '?';
+/** Marks the guessed price of an unknown model. */
+const guessed = '?';
 
 /** The largest input of each size class; above it some model has another price. */
 const sizes = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000];
@@ -38,6 +39,7 @@ function sizeClassOf({ inputTokens }: Usage): number {
 export function createPriceCache(initial: CachedRates = {}): PriceCache {
   let cached = initial;
   const keyOf = (model: string, usage: Usage) => `${model} ${sizeClassOf(usage)}`;
+  const guessKeyOf = (usage: Usage) => keyOf(`${guessed}${usage.model ?? ''}`, usage);
   const find = (usage: Usage) => cached[keyOf(usage.model ?? '', usage)];
   const store = (key: string, rates: ModelRates | null) => {
     cached = Object.fromEntries([...Object.entries(cached), [key, rates] as const].slice(-hookPricesMax));
@@ -48,17 +50,18 @@ export function createPriceCache(initial: CachedRates = {}): PriceCache {
         const rates = find(usage);
         return rates ? computePrice(rates, usage) : undefined;
       },
-      highestPrice: (usage) => computePrice(cached[keyOf(dearest, usage)] ?? ['', 0, 0, 0, 0], usage),
+      highestPrice(usage) {
+        const rates = cached[guessKeyOf(usage)];
+        return rates ? computePrice(rates, usage) : builtinPrices.highestPrice(usage);
+      },
     },
-    has: (usage) => find(usage) !== undefined && (find(usage) !== null || keyOf(dearest, usage) in cached),
+    has: (usage) => find(usage) !== undefined,
     load(book, usage) {
       const rates = computeRates((request) => book.price(request), usage);
       store(keyOf(usage.model ?? '', usage), rates);
-      if (rates === null)
-        store(
-          keyOf(dearest, usage),
-          computeRates((request) => book.highestPrice(request), usage),
-        );
+      if (rates !== null) return;
+      const guess = computeRates((request) => book.highestPrice(request), usage);
+      store(guessKeyOf(usage), guess);
     },
     merge(stored) {
       cached = Object.fromEntries(Object.entries({ ...stored, ...cached }).slice(-hookPricesMax));

@@ -6,7 +6,7 @@
 import type { Action, Cost } from '../../action.ts';
 import type { CellOwner, Control, Gauge } from '../../control.ts';
 import type { TaskSettings } from '../../settings.ts';
-import { allow, haltOverLimit, type Verdict } from '../../verdict.ts';
+import { allow, type Counters, haltOverLimit, type Verdict } from '../../verdict.ts';
 
 /** The counts of one task. */
 export interface BudgetState {
@@ -16,6 +16,9 @@ export interface BudgetState {
   /** Reserved for running calls, at their upper bounds. */
   reservedTokens: number;
   reservedMicros: number;
+  /** The part of the money at a guessed price, and for estimated tokens. */
+  guessedMicros?: number;
+  estimatedMicros?: number;
   /** The calls of all delegated work below the task; only a root counts them. Absent before the first. */
   treeCalls?: number;
 }
@@ -39,11 +42,12 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
 
   const maxTreeCalls = maxTreeCallsOf(settings);
 
-  function overrun(calls: number, treeCalls: number, micros: number, tokens: number): Verdict {
+  function overrun(state: BudgetState, calls: number, treeCalls: number, micros: number, tokens: number): Verdict {
     if (calls > maxToolCalls) return haltOverLimit('budget', 'tool_call_limit', calls, maxToolCalls);
     if (treeCalls > maxTreeCalls) return haltOverLimit('budget', 'tree_call_limit', treeCalls, maxTreeCalls);
     if (micros > maxSpendCents * microsPerCent) {
-      return haltOverLimit('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
+      const halt = haltOverLimit('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
+      return { ...halt, counters: { ...halt.counters, ...uncertainSpend(state) } };
     }
     return tokens > maxTokens ? haltOverLimit('budget', 'token_limit', tokens, maxTokens) : allow;
   }
@@ -55,6 +59,7 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
 
     judge(state, { action }, cellOwner) {
       return overrun(
+        state,
         cellOwner === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
         cellOwner === 'ancestor' && below === 'tree' && action.kind !== 'model' ? (state.treeCalls ?? 0) + 1 : 0,
         state.micros + state.reservedMicros + action.worstMicros,
@@ -90,7 +95,7 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
       }
     },
 
-    check: (state) => overrun(state.calls, state.treeCalls ?? 0, state.micros, state.tokens),
+    check: (state) => overrun(state, state.calls, state.treeCalls ?? 0, state.micros, state.tokens),
 
     gauges(state): readonly Gauge[] {
       const { calls, micros, tokens, treeCalls } = state;
@@ -123,4 +128,14 @@ function release(state: BudgetState, { worstMicros, worstTokens }: Action): void
 function spend(state: BudgetState, cost: Cost): void {
   state.micros += cost.micros;
   state.tokens += cost.tokens;
+  if (cost.guessed) state.guessedMicros = (state.guessedMicros ?? 0) + cost.micros;
+  if (cost.estimated) state.estimatedMicros = (state.estimatedMicros ?? 0) + cost.micros;
+}
+
+/** How much of the money is guessed or estimated, in cents, for the counters of a halt. */
+function uncertainSpend({ guessedMicros = 0, estimatedMicros = 0 }: BudgetState): Counters {
+  return {
+    ...(guessedMicros > 0 && { guessed: Math.ceil(guessedMicros / microsPerCent) }),
+    ...(estimatedMicros > 0 && { estimated: Math.ceil(estimatedMicros / microsPerCent) }),
+  };
 }

@@ -77,8 +77,13 @@ export const budgetDeclaration = {
         return actual > task.maxSpendCents;
       },
       texts(context: RefusalContext): RefusalTexts {
-        const { actual, limit } = context;
-        return overBudgetTexts(context, `spend: ${dollars(actual)} of ${dollars(limit)}`, 'Make no more calls.');
+        const { actual, limit, counters } = context;
+        const parts = (['guessed', 'estimated'] as const).flatMap((part) =>
+          counters[part] === undefined ? [] : [`${dollars(counters[part])} ${part}`],
+        );
+        const uncertain = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+        const spend = `spend: ${dollars(actual)} of ${dollars(limit)}${uncertain}`;
+        return overBudgetTexts(context, spend, 'Make no more calls.');
       },
     },
     token_limit: {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { builtinPrices, estimateUsageCents, type TokenUsage, toMicros, toUsd } from '../../src/core/builtin-prices.ts';
-import type { Prices } from '../../src/ports/prices.ts';
+import {
+  builtinPrices,
+  estimateUsageCents,
+  type TokenUsage,
+  toMicros,
+  toUsd,
+} from '../../../src/core/prices/builtin-prices.ts';
+import type { Prices } from '../../../src/ports/prices.ts';
 
 const prices: Prices = builtinPrices;
 const million = 1_000_000;
@@ -55,54 +61,72 @@ test('each call costs a whole number of micro-dollars, rounded up', () => {
   assert.equal(prices.price(usage({ inputTokens: Number.MAX_VALUE }))?.costUsd, toUsd(Number.MAX_SAFE_INTEGER));
 });
 
-test('each vendor name of Sonnet 4 has the Sonnet 4 price, and so does a call without a model name', () => {
-  for (const model of [
-    undefined,
-    '',
-    'claude-sonnet-4',
-    'claude-sonnet-4-0',
-    'claude-sonnet-4-20250514',
-    'claude-sonnet-4-5-20250929',
-    'claude-sonnet-4-6',
-    'claude-sonnet-4.5',
-    'claude-4-sonnet-latest',
-    'claude-4.5-sonnet',
-    'anthropic/claude-sonnet-4-5',
-    'us.anthropic.claude-sonnet-4-20250514-v1:0',
-    'claude-sonnet-4@20250514',
-    'claude-sonnet-4-5[1m]',
-  ]) {
-    assert.equal(prices.price(model === undefined ? usage() : usage({ model }))?.basis, 'claude-sonnet-4', model);
+test('names of all hosts lead to the price of their model', () => {
+  const rows: Record<string, readonly (string | undefined)[]> = {
+    'claude-sonnet-4': [
+      ...[undefined, '', 'claude-sonnet-4', 'claude-sonnet-4-0', 'claude-sonnet-4-20250514', 'claude-4-sonnet-latest'],
+      ...['us.anthropic.claude-sonnet-4-20250514-v1:0', 'anthropic.claude-sonnet-4-20250514-v1:0'],
+      ...['claude-sonnet-4@20250514', 'vertex_ai/claude-sonnet-4@20250514', 'Claude-Sonnet-4'],
+    ],
+    'claude-sonnet-4-5': [
+      ...['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5', 'claude-4.5-sonnet', 'anthropic/claude-sonnet-4-5'],
+      ...['claude-sonnet-4-5[1m]', 'openrouter/anthropic/claude-sonnet-4.5'],
+      'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    ],
+    'gpt-4o': ['openai/gpt-4o', 'openai:gpt-4o', 'azure/gpt-4o', 'gpt-4o-2024-11-20', 'openai.chat/gpt-4o', 'GPT-4o'],
+    'gpt-4o-2024-05-13': ['gpt-4o-2024-05-13'],
+    'gpt-4o-mini': ['gpt-4o-mini', 'gpt-4o-mini-2024-07-18'],
+    'gpt-35-turbo': ['azure/gpt-35-turbo'],
+    'gemini-2.5-pro': ['models/gemini-2.5-pro', 'gemini-2.5-pro-preview-05-06', 'google.generative-ai/gemini-2.5-pro'],
+    'gemini-2.0-flash': ['publishers/google/models/gemini-2.0-flash-001', 'google/gemini-2.0-flash-exp'],
+    'llama-3.3-70b-instruct': ['meta.llama3-3-70b-instruct-v1:0', 'meta-llama/llama-3.3-70b-instruct'],
+    'nova-pro': ['amazon.nova-pro-v1:0', 'us.amazon.nova-pro-v1:0'],
+  };
+  for (const [basis, models] of Object.entries(rows)) {
+    for (const model of models) {
+      assert.equal(prices.price(model === undefined ? usage() : usage({ model }))?.basis, basis, model);
+    }
   }
 });
 
-test('other models and unknown versions have no built-in price', () => {
+test('unknown models, unknown versions and fine-tuned models have no built-in price', () => {
   for (const model of [
-    'claude-opus-4-1',
-    'claude-sonnet-5',
     'claude-sonnet-4-7',
     'claude-sonnet-40',
-    'gpt-4o',
-    'claude-3-5-sonnet',
+    'claude-opus-9',
+    'house-model',
+    'ft:gpt-4o-mini:us::1',
   ]) {
     assert.equal(prices.price(usage({ model, inputTokens: 1 })), undefined, model);
   }
 });
 
-test('the highest price, used for an unknown model, is at least the price of every known model', () => {
-  const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
-  assert.deepEqual(prices.highestPrice(call), { costUsd: toUsd(90 * million), basis: 'claude-opus-4' });
-  for (const change of [{ inputTokens: 9 }, { outputTokens: 9 }, { inputTokens: 9, cacheReadTokens: 9 }]) {
-    assert.ok(prices.highestPrice(usage(change)).costUsd >= prices.price(usage(change))!.costUsd);
-  }
+test('a request above an input size has the prices of that size', () => {
+  const price = (inputTokens: number) => prices.price(usage({ model: 'gemini-2.5-pro', inputTokens }))?.costUsd;
+  assert.equal(price(200_000), 0.25);
+  assert.equal(price(200_004), toUsd(2.5 * 200_004));
 });
 
-test('the highest price is the list price of claude-opus-4 for every kind of token', () => {
-  const dear = (change: Partial<TokenUsage>) => builtinPrices.highestPrice(usage(change));
-  assert.deepEqual(dear({ inputTokens: million }), { costUsd: toUsd(15 * million), basis: 'claude-opus-4' });
-  assert.equal(dear({ outputTokens: million }).costUsd, toUsd(75 * million));
-  assert.equal(dear({ inputTokens: million, cacheReadTokens: million }).costUsd, toUsd(1.5 * million));
-  assert.equal(dear({ inputTokens: million, cacheWriteTokens: million }).costUsd, toUsd(18.75 * million));
+test('an unknown model is charged as the dearest model of its family, else as Sonnet 4', () => {
+  const rows = {
+    'claude-opus-9': 'claude-opus-4',
+    'us.anthropic.claude-opus-9-v1:0': 'claude-opus-4',
+    'claude-sonnet-5-5': 'claude-sonnet-4',
+    'claude-nova-prime': 'claude-opus-4',
+    'gemini-9-pro': 'gemini-3-pro',
+    'gpt-9': 'gpt-4',
+    'gpt-4o-ultra': 'gpt-4',
+    'my-opus': 'claude-opus-4',
+    'azure/team-gpt-4o-prod': 'gpt-4o',
+    'gpt-4o-mini-deployment': 'gpt-4o-mini',
+    'house-model': 'claude-sonnet-4',
+    '': 'claude-sonnet-4',
+  };
+  for (const [model, basis] of Object.entries(rows)) {
+    assert.equal(prices.highestPrice(usage({ model, inputTokens: 1000, outputTokens: 1000 })).basis, basis, model);
+  }
+  const call = usage({ model: 'x', inputTokens: million, outputTokens: million });
+  assert.deepEqual(prices.highestPrice(call), { costUsd: toUsd(18 * million), basis: 'claude-sonnet-4' });
 });
 
 test('a usage object that throws when it is read costs nothing', () => {
