@@ -2,6 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import type { Card } from '../core/card.ts';
+import { cleanLine } from '../core/foreign-text.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import { userName } from './user-name.ts';
@@ -50,7 +51,7 @@ export function terminalApprover({ input = process.stdin, output = process.stder
       signal.addEventListener('abort', onAbort, { once: true });
       try {
         const words = listWords(card);
-        lines.setPrompt(`${card.evidence.map(stripControls).join('\n')}\nGo on? [${words.join('/')}] `);
+        lines.setPrompt(`${card.evidence.map((line) => cleanLine(line)).join('\n')}\nGo on? [${words.join('/')}] `);
         lines.prompt();
         let tries = 0;
         for await (const line of lines) {
@@ -79,9 +80,4 @@ function listWords({ actions }: Card): readonly string[] {
     ...(actions.includes('approve_run') ? ['run'] : []),
     ...(actions.includes('approve_always') ? ['always'] : []),
   ];
-}
-
-/** Removes control characters from a text, which may come from a file or a model. */
-function stripControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
 }

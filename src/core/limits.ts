@@ -39,6 +39,11 @@ export const fingerprintLengthMax = 2_048;
 /** Depth and entries of a value that a fingerprint reads. */
 export const fingerprintDepthMax = 8;
 export const fingerprintEntriesMax = 256;
+/** Characters, depth and visited values of a foreign value that is read as text, and keys that one read lists. */
+export const foreignTextMax = 4_096;
+export const foreignDepthMax = 16;
+export const foreignEntriesMax = 1_000;
+export const foreignKeysMax = 100_000;
 /** Workers that a session remembers. */
 export const workersMax = 1_000;
 /** Characters of a foreign reason, name or message. */

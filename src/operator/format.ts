@@ -1,5 +1,7 @@
 /** Formats counts, time spans and foreign text for a person to read. */
 
+import { cleanLine } from '../core/foreign-text.ts';
+
 /** A text style of a terminal. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -12,9 +14,9 @@ export interface TableCell {
 /** Applies a style to a text. */
 export type Paint = (text: string, style: Style | undefined) => string;
 
-/** Replaces control, format and line separator characters with a dot: foreign text must not steer a terminal. */
+/** Cleans foreign text: each run of control, format and line separator characters becomes a dot. */
 export function sanitizeText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, '·');
+  return cleanLine(text);
 }
 
 /** Formats a time span in its largest fitting unit: `90 s`, `5 min`, `3 h`, `4 days`. */

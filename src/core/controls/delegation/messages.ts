@@ -1,5 +1,6 @@
 /** The messages about failing workers, for people and logs. Every number is the effective one. */
 
+import { cleanLine, sliceWhole } from '../../foreign-text.ts';
 import { nameLengthMax, reasonLengthMax } from '../../limits.ts';
 
 /** The message for the user when a worker reaches its limit; the hint names a probable cause. */
@@ -40,10 +41,7 @@ export function isOwnMessage(text: string): boolean {
 
 /** The beginning of a text on one line, without terminal control characters. */
 export function toOneLine(text: string, lengthMax: number): string {
-  return text
-    .slice(0, lengthMax)
-    .toWellFormed()
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+  return cleanLine(sliceWhole(text, lengthMax), ' ');
 }
 
 function shortName(worker: string): string {
