@@ -75,7 +75,9 @@ function followFiles(resumed: boolean) {
     follow(path: string, reader: Reader, opening: readonly AgentEvent[] = []): void {
       if (files.has(path) || files.size >= sessionFilesMax) return;
       events.push(...opening);
-      const onLine = (line: string) => void events.push(...reader.read(line));
+      const onLine = (line: string) => {
+        for (const event of reader.read(line)) events.push(event); // A line may have more events than a call arguments.
+      };
       files.set(path, fileTail(path, onLine, { atEnd: resumed && isFirst }));
     },
     poll(): readonly AgentEvent[] {

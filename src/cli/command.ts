@@ -20,6 +20,17 @@ export interface Terminal {
   readonly stopSignal?: AbortSignal;
 }
 
+/** The escape codes that start and end a style of the command's own tables and lines. */
+const escape = '\u001b';
+const ownStyles = new RegExp(`(${escape}[(?:[12]|22|3[1-6]|39)m)`);
+
+/** Cleans a text; where colours are shown, the escape codes of the command's own styles stay. */
+export function cleanOutput(text: string, coloured: boolean, clean: (text: string) => string): string {
+  if (!coloured || !text.includes('\u001b')) return clean(text);
+  const parts = text.split(ownStyles);
+  return parts.map((part, at) => (at % 2 === 1 ? part : clean(part))).join('');
+}
+
 /** Exit codes of every command: success, failure, wrong usage. */
 export const exitCodes = { ok: 0, error: 1, usage: 2 } as const;
 

@@ -2,8 +2,9 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import { SwitchgearError } from '../core/error.ts';
+import { cleanLines } from '../core/foreign-text.ts';
 import { timerMaxMs } from '../core/limits.ts';
-import { type Command, exitCodes, type Terminal, usageError } from './command.ts';
+import { type Command, cleanOutput, exitCodes, type Terminal, usageError } from './command.ts';
 
 /** The commands; each file is loaded only when its command runs. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
@@ -27,7 +28,8 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 };
 
 /** Runs a command and returns its exit code: 0 success, 1 failure, 2 wrong usage. */
-export async function main(args: readonly string[], terminal: Terminal = createTerminal(args)): Promise<number> {
+export async function main(args: readonly string[], raw: Terminal = createTerminal(args)): Promise<number> {
+  const terminal = cleanTerminal(raw);
   // Timers of a store do not keep the process alive; without this timer the process would exit while a store is busy.
   const alive = setInterval(() => undefined, timerMaxMs);
   try {
@@ -86,6 +88,16 @@ async function formatHelp(): Promise<readonly string[]> {
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Cleans every line of a command right before it leaves. */
+function cleanTerminal(terminal: Terminal): Terminal {
+  const { out, err, coloured = false } = terminal;
+  return {
+    ...terminal,
+    out: (line) => out(cleanOutput(line, coloured, cleanLines)),
+    err: (line) => err(cleanOutput(line, coloured, cleanLines)),
+  };
 }
 
 /** A hook writes synchronously, without the start-up time of streams. */

@@ -4,6 +4,7 @@
  */
 
 import { microsPerCent } from '../core/controls/budget/budget.ts';
+import { cleanLine } from '../core/foreign-text.ts';
 import { nameLengthMax } from '../core/limits.ts';
 import { toMicros } from '../core/prices/builtin-prices.ts';
 import type { Settings } from '../core/settings.ts';
@@ -295,5 +296,5 @@ function readField(config: Partial<BreakerConfig> | null, field: keyof BreakerCo
 }
 
 function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${cleanLine(line)}\n`);
 }

@@ -5,6 +5,7 @@
 import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import { SwitchgearError } from '../core/error.ts';
+import { cleanLine } from '../core/foreign-text.ts';
 import { callUnawaited } from '../core/thenable.ts';
 
 /** Failed delegations after which a worker is refused. */
@@ -115,5 +116,5 @@ function writeLog(log: Log, line: string): void {
 }
 
 function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${cleanLine(line)}\n`);
 }

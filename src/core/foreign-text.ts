@@ -46,7 +46,7 @@ export function sliceWhole(text: string, length: number): string {
 }
 
 /** The own enumerable keys of a value, at most `max`; empty if they cannot be read or are more than may be listed. */
-export function listKeys(value: object, max: number, left: { keys: number }): readonly string[] {
+function listKeys(value: object, max: number, left: { keys: number }): readonly string[] {
   // An engine lists all keys before it returns the first, so the sum over all listed objects has a bound as well.
   if (left.keys <= 0) return [];
   try {
@@ -89,8 +89,7 @@ function formatObject(value: object, left: Remaining, depth: number): string {
   if (depth <= 0) return take(left, omitted);
   if (ArrayBuffer.isView(value)) return take(left, `[${value.byteLength} bytes]`);
   if (Array.isArray(value)) return formatList(value, left, depth);
-  if (value instanceof Error) return take(left, formatError(value, left.characters));
-  if (value instanceof Date) return take(left, JSON.stringify(Date.prototype.toISOString.call(value)));
+  if (isError(value)) return take(left, formatError(value, left.characters));
   return formatFields(value as Readonly<Record<string, unknown>>, left, depth);
 }
 
@@ -131,7 +130,12 @@ function readItem(value: object, key: string | number): unknown {
   }
 }
 
-function formatError(error: Error, room: number): string {
+/** Whether a value is an error, of this realm or another. */
+function isError(value: object): boolean {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+}
+
+function formatError(error: object, room: number): string {
   const name = readItem(error, 'name');
   const message = readItem(error, 'message');
   const words = [name, message].filter((word) => typeof word === 'string' && word !== '') as string[];
@@ -145,7 +149,8 @@ function take(left: Remaining, text: string): string {
 
 /**
  * Characters that steer a terminal, reorder a line or start a new one: controls of C0 and C1 (and so every escape
- * sequence), format characters (and so every bidirectional one), line and paragraph separators, halves of surrogate pairs.
+ * sequence), format characters (and so every bidirectional one), line and paragraph separators, and halves of
+ * surrogate pairs.
  */
 const steering = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const steeringRuns = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;

@@ -44,6 +44,8 @@ export const foreignTextMax = 4_096;
 export const foreignDepthMax = 16;
 export const foreignEntriesMax = 1_000;
 export const foreignKeysMax = 100_000;
+/** Characters of the message of an internal error. */
+export const errorMessageMax = 1_000;
 /** Workers that a session remembers. */
 export const workersMax = 1_000;
 /** Characters of a foreign reason, name or message. */

@@ -24,6 +24,7 @@ export function joinTexts(emit: (event: AssistantEvent) => void): JoinedTexts {
     add(event) {
       const key = event.agent ?? '';
       const before = pieces.get(key)?.text ?? '';
+      if (before.length >= textLengthMax) return;
       pieces.set(key, { ...event, text: (before + event.text).slice(0, textLengthMax) });
     },
     close,

@@ -1,5 +1,6 @@
 /** Reads messages of Claude Code, which have the same form in its stream and in its session files. */
 
+import { textOf } from '../../core/foreign-text.ts';
 import type { AgentEvent, ToolResultEvent, UsageEvent, UserEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type Draft, type JsonObject } from '../reading/reader.ts';
 import { anthropicTokens, hasNoTokens } from '../reading/tokens.ts';
@@ -86,10 +87,10 @@ export function readClaudeResults(
       const ok = block.is_error !== true;
       const output = readResultContent(block.content);
       const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok, output };
-      if (!ok) result.error = String(output);
+      if (!ok) result.error = textOf(output);
       if (agent !== undefined) result.agent = agent;
       events.push(result);
-      onToolResult(id, ok, ok ? undefined : String(output));
+      onToolResult(id, ok, ok ? undefined : textOf(output));
     } else if (block.type === 'text' && text !== undefined) {
       events.push({ type: 'user', text, by: harnessText.test(text) ? 'harness' : by, ...origin });
     }
@@ -102,6 +103,6 @@ const harnessText = /^\s*(<[a-z][a-z-]*>|\[Request interrupted|Caveat: The messa
 /** The text of a result; other content, such as an image, is represented by its type. */
 function readResultContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
-  const parts = content.map((part) => asText(asObject(part).text) ?? `[${asObject(part).type}]`);
+  const parts = content.map((part) => asText(asObject(part).text) ?? `[${textOf(asObject(part).type)}]`);
   return parts.join('\n');
 }

@@ -1,5 +1,6 @@
 /** Reads `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`. */
 
+import { textOf } from '../../core/foreign-text.ts';
 import type { AgentEvent, UserEvent } from '../reading/agent-event.ts';
 import {
   asCount,
@@ -98,7 +99,7 @@ function readSystem(event: JsonObject, subagents: ClaudeSubagents): readonly Age
     case 'task_notification':
       return subagents.readNotification(event);
     case 'api_retry': {
-      const what = `the model does not answer (${event.error ?? event.error_status ?? 'no reason given'})`;
+      const what = `the model does not answer (${textOf(event.error ?? event.error_status ?? 'no reason given')})`;
       const text = `${what}: retry ${asCount(event.attempt)} of ${asCount(event.max_retries)}`;
       return [{ type: 'notice', level: 'warning', text }];
     }
@@ -118,7 +119,7 @@ function readResult(event: JsonObject, final: boolean): readonly AgentEvent[] {
   }
   const reason = asText(event.terminal_reason) ?? asText(event.subtype);
   const text = asText(event.result);
-  const ended = event.terminal_reason === undefined || successReasons.has(String(event.terminal_reason));
+  const ended = event.terminal_reason === undefined || successReasons.has(textOf(event.terminal_reason));
   const ok = event.subtype === 'success' && event.is_error !== true && ended;
   events.push({ type: 'result', ok, final, ...(text && { text }), ...(reason && { reason }) });
   return events;

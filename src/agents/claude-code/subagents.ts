@@ -1,5 +1,6 @@
 /** Tracks the running subagents of Claude Code, by the call that started each and by the id used in other events. */
 
+import { textOf } from '../../core/foreign-text.ts';
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asText, type JsonObject, noEvents } from '../reading/reader.ts';
@@ -71,7 +72,7 @@ export function trackClaudeSubagents(): ClaudeSubagents {
     readCallResult(call, ok, reason, details, events) {
       if (!requests.has(call)) return;
       const id = asText(details.agentId) ?? asText(details.agent_id);
-      const isBackground = details.isAsync === true || /_launched$/.test(String(details.status));
+      const isBackground = details.isAsync === true || /_launched$/.test(textOf(details.status));
       if (isBackground) start(idByCall.get(call) ?? id ?? call, call, undefined, events);
       else {
         if (ok && !idByCall.has(call)) start(id ?? call, call, undefined, events);

@@ -1,6 +1,7 @@
 /** Reads the rollout files of Codex: one per thread, with the tokens of each model call and the calls of subagents. */
 
 import { createRecentMap } from '../../core/bounded.ts';
+import { textOf } from '../../core/foreign-text.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -70,7 +71,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
     const id = asText(item.call_id);
     if (id === undefined) return noEvents;
     if (item.type === 'function_call') {
-      if (unstreamedTools.has(String(item.name))) return readItem(item);
+      if (unstreamedTools.has(textOf(item.name))) return readItem(item);
       heldBackCalls.set(id, item);
       return noEvents;
     }
@@ -122,7 +123,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
       case 'token_count': {
         // Older releases write no token records.
         if (hasRecords) return noEvents;
-        return makeUsage(`${thread}:${ordinal}`, asObject(asObject(message.info).last_token_usage));
+        return makeUsage(`${thread}:${textOf(ordinal)}`, asObject(asObject(message.info).last_token_usage));
       }
       case 'task_complete':
         return makeEnded(true, undefined);

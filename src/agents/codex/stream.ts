@@ -1,5 +1,6 @@
 /** Reads `codex exec --json`: items that start, change and complete. */
 
+import { textOf } from '../../core/foreign-text.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
 import {
@@ -63,7 +64,7 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
         return readCallItem(item, false);
       case 'item.completed':
         if (item.type === 'agent_message' && text !== undefined) return [{ type: 'assistant', text }];
-        if (item.type === 'error') return [{ type: 'notice', level: 'warning', text: String(item.message) }];
+        if (item.type === 'error') return [{ type: 'notice', level: 'warning', text: textOf(item.message) }];
         return readCallItem(item, true);
       case 'turn.completed':
         return [...readTotal(asObject(event.usage)), { type: 'result', ok: true, final: true }];
@@ -108,14 +109,14 @@ function readCall(item: JsonObject): CodexCall | undefined {
       return { name: 'apply_patch', input: { changes: item.changes }, ok };
     case 'mcp_tool_call': {
       const { content, structured_content } = asObject(item.result);
-      const name = `mcp__${item.server}__${item.tool}`;
+      const name = `mcp__${textOf(item.server)}__${textOf(item.tool)}`;
       const error = asText(asObject(item.error).message);
       const output = error ?? joinContentTexts(content) ?? structured_content;
       return { name, input: item.arguments, ok: ok && error === undefined, output, error };
     }
     case 'collab_tool_call': {
       const { tool, prompt, receiver_thread_ids: to } = item;
-      return { name: String(tool), input: { prompt, to }, ok, output: item.agents_states };
+      return { name: textOf(tool), input: { prompt, to }, ok, output: item.agents_states };
     }
     case 'web_search':
       return { name: 'web_search', input: { query: item.query }, ok };

@@ -1,5 +1,6 @@
 /** Reads subagents of Codex: the stream reports their start and status, but not their actions. */
 
+import { textOf } from '../../core/foreign-text.ts';
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject } from '../reading/reader.ts';
@@ -26,7 +27,7 @@ export function trackCodexThreads(): CodexThreads {
       }
       for (const [id, state] of Object.entries(asObject(item.agents_states))) {
         const { status, message } = asObject(state);
-        if (!finalStates.has(String(status)) || !running.delete(id)) continue;
+        if (!finalStates.has(textOf(status)) || !running.delete(id)) continue;
         const reason = asText(message);
         events.push({ type: 'subagent_ended', id, ok: status !== 'errored', ...(reason && { reason }) });
       }

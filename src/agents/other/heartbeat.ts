@@ -3,10 +3,13 @@
  * output. An event that names a task belongs to it; other events belong to the task that started last.
  */
 
+import { textOf } from '../../core/foreign-text.ts';
 import { workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, type Reader } from '../reading/reader.ts';
 
+/** Characters of a heartbeat that are read: the pattern of pairs takes quadratic time. */
+const heartbeatLengthMax = 4_096;
 const heartbeatPattern = /^\s*\[heartbeat\]\s*(.*)$/s;
 const pairPattern = /(\w+)\s*[=:]\s*("[^"]*"|\S+)/g;
 
@@ -45,12 +48,13 @@ export function heartbeatReader(inner: Reader): Reader {
 
 /** Parses a heartbeat line: JSON, key-value pairs, or two words. Returns undefined for any other line. */
 function parseHeartbeat(line: string): JsonObject | undefined {
-  const text = heartbeatPattern.exec(line)?.[1]?.trim() ?? (/^\s*\{/.test(line) ? line : undefined);
+  const text =
+    heartbeatPattern.exec(line)?.[1]?.trim().slice(0, heartbeatLengthMax) ?? (/^\s*\{/.test(line) ? line : undefined);
   if (text === undefined) return undefined;
   if (text.startsWith('{')) {
     try {
       const fields = asObject(JSON.parse(text));
-      return text === line && !/^\[?heartbeat\]?$/.test(String(fields.type)) ? undefined : fields;
+      return text === line && !/^\[?heartbeat\]?$/.test(textOf(fields.type)) ? undefined : fields;
     } catch {
       return text === line ? undefined : {};
     }

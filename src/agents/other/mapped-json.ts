@@ -8,6 +8,7 @@ import {
   mappedKinds,
   type StreamMapping,
 } from '../../core/event-mapping.ts';
+import { textOf } from '../../core/foreign-text.ts';
 import { openCallsMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
@@ -26,7 +27,7 @@ export function mappedJsonReader(mapping: StreamMapping): Reader {
   let unnamed = 0;
 
   return jsonReader((line) => {
-    const mapped = mappedEvents.get(String(readPath(line, kindPath)));
+    const mapped = mappedEvents.get(textOf(readPath(line, kindPath)));
     if (mapped === undefined) return noEvents;
     const lookup: FieldLookup = (field) => readPath(line, mapped.paths.get(field));
     return [makeEvent(mapped.as, lookup)];
@@ -123,7 +124,7 @@ const successWords = new Set(['ok', 'success', 'succeeded', 'completed', 'done',
 
 /** Whether a result is a success; a missing value is one. */
 function isOk(value: unknown): boolean {
-  return value === undefined || value === null || successWords.has(String(value).toLowerCase());
+  return value === undefined || value === null || successWords.has(textOf(value).toLowerCase());
 }
 
 function checkMapping(mapping: StreamMapping): StreamMapping {

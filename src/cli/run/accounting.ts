@@ -9,7 +9,7 @@ import { toMicros } from '../../core/prices/builtin-prices.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
-import { adoptHaltedTask, type CarriedTask, captureTask } from '../../guard/internal.ts';
+import { adoptHaltedTask, type CarriedTask, captureTask, countError, runtimeOf } from '../../guard/internal.ts';
 import type { TreeMember } from '../../supervisor/process-tree.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
@@ -181,10 +181,20 @@ class AttemptAccounting implements RunAccounting {
 
   poll(): void {
     this.#isPolling = true;
-    for (const event of this.#watch?.poll() ?? []) this.feed(event);
-    this.#hookReports.applyHalt(this.#task);
+    for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event));
+    this.#attempt(() => this.#hookReports.applyHalt(this.#task));
     this.#isPolling = false;
     this.#polledMs = this.#context.clock.nowMs();
+  }
+
+  /** A session file is written by others: a line that cannot be handled is counted, and the rest is read. */
+  #attempt<T>(part: () => T): T | undefined {
+    try {
+      return part();
+    } catch (error) {
+      countError(runtimeOf(this.#context.gear), 'run', error);
+      return undefined;
+    }
   }
 
   /** Reads the usage of a model call from the session files before its effects are accounted. */

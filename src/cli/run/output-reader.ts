@@ -2,6 +2,7 @@
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
 import { markEventsOf } from '../../agents/reading/event-source.ts';
+import { countError, runtimeOf } from '../../guard/internal.ts';
 import { createPaint } from '../terminal-table.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchMode } from './launch.ts';
@@ -14,26 +15,37 @@ export interface OutputReader {
 }
 
 export function createOutputReader(
-  { screen, terminal, options, emit }: RunCommandContext,
+  { gear, screen, terminal, options, emit }: RunCommandContext,
   agent: AgentCommand,
   mode: LaunchMode,
   onEvent: (event: AgentEvent) => void,
 ): OutputReader {
+  const runtime = runtimeOf(gear);
   const isText = agent.stream === 'text' || (agent.stream === 'asked' && mode === 'pass');
   const reader = markEventsOf(isText ? fallbackReader() : agent.reader(), 'stream');
   const eventRenderer = mode === 'show' ? createEventRenderer(screen, createPaint(terminal), options.quiet) : undefined;
 
+  /** Nothing that an agent prints ends the supervisor: a part that fails on it is counted, and the others go on. */
+  function attempt<T>(part: () => T): T | undefined {
+    try {
+      return part();
+    } catch (error) {
+      countError(runtime, 'run', error);
+      return undefined;
+    }
+  }
+
   function handleEvents(events: readonly AgentEvent[]): void {
     for (const event of events) {
-      onEvent(event);
-      eventRenderer?.render(event);
-      if (mode === 'events' && event.type !== 'heartbeat') emit('event', event);
+      attempt(() => onEvent(event));
+      attempt(() => eventRenderer?.render(event));
+      if (mode === 'events' && event.type !== 'heartbeat') attempt(() => emit('event', event));
     }
   }
 
   const lines = boundedLines({
     line(line) {
-      handleEvents(reader.read(line));
+      handleEvents(attempt(() => reader.read(line)) ?? [{ type: 'heartbeat' }]);
       if (mode === 'events' && isText) emit('event', { type: 'output', text: line });
     },
     skipped: () => handleEvents([{ type: 'heartbeat' }]),
@@ -46,8 +58,8 @@ export function createOutputReader(
     },
     end(isAnswer) {
       lines.end();
-      handleEvents(reader.end());
-      eventRenderer?.end(isAnswer);
+      handleEvents(attempt(() => reader.end()) ?? []);
+      attempt(() => eventRenderer?.end(isAnswer));
     },
   };
 }

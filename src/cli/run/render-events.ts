@@ -4,6 +4,8 @@
  */
 
 import type { AgentEvent } from '../../agents/index.ts';
+import { peek } from '../../core/classify.ts';
+import { textOf } from '../../core/foreign-text.ts';
 import { answerLengthMax, progressLengthMax } from '../../core/limits.ts';
 import type { Paint } from '../../operator/format.ts';
 import { formatSingleLine, type Screen } from './screen.ts';
@@ -93,29 +95,31 @@ export function createEventRenderer(screen: Screen, paint: Paint, isQuiet: boole
   };
 }
 
+/** The fields of a call's input that describe it best. */
+const describingFields = [
+  'command',
+  'cmd',
+  'file_path',
+  'filePath',
+  'path',
+  'pattern',
+  'query',
+  'url',
+  'prompt',
+  'description',
+];
+const describedLength = { characters: 4 * progressLengthMax };
+
 /** The most descriptive part of a call's input, for the terminal. */
 export function describeInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return formatValue(input);
-  for (const key of [
-    'command',
-    'cmd',
-    'file_path',
-    'filePath',
-    'path',
-    'pattern',
-    'query',
-    'url',
-    'prompt',
-    'description',
-  ]) {
-    const value = (input as Record<string, unknown>)[key];
+  for (const key of describingFields) {
+    const value = peek(input, key);
     if (typeof value === 'string') return value;
-    if (Array.isArray(value)) return value.join(' ');
+    if (Array.isArray(value)) return value.slice(0, progressLengthMax).map(formatValue).join(' ');
   }
   return formatValue(input);
 }
 
 function formatValue(value: unknown): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return value === undefined ? '' : textOf(value, describedLength);
 }

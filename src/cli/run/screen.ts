@@ -5,8 +5,10 @@
  */
 
 import { stripVTControlCharacters } from 'node:util';
+import { cleanLine, sliceWhole } from '../../core/foreign-text.ts';
 import { statusDrawMs } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { cleanOutput } from '../command.ts';
 
 /** The subset of a stream that is used. */
 export interface Sink {
@@ -22,6 +24,8 @@ export interface ScreenOptions {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly clock: Clock;
+  /** Whether the lines of Switchgear have styles. @default false */
+  readonly coloured?: boolean | undefined;
   /** Returns the text of the status line; absent if there is none. */
   readonly status?: () => string;
 }
@@ -32,7 +36,7 @@ export interface Screen {
   err(data: Uint8Array | string): Promise<void> | undefined;
   /** A promise to wait for before more output, if a stream is full. */
   pendingDrain(): Promise<void> | undefined;
-  /** Prints a line of Switchgear to stderr. */
+  /** Prints a line of Switchgear to stderr, cleaned: it may contain text of the agent. */
   printLine(line: string): void;
   /** Removes the status line permanently. */
   close(): void;
@@ -40,7 +44,7 @@ export interface Screen {
 
 const erase = '\r\u001b[2K';
 
-export function createScreen({ stdout, stderr, clock, status }: ScreenOptions): Screen {
+export function createScreen({ stdout, stderr, clock, coloured = false, status }: ScreenOptions): Screen {
   const showsStatus = status !== undefined && stderr.isTTY === true;
   const sharesTerminal = stdout.isTTY === true;
   /** The drawn text of the status line; empty if there is none. */
@@ -54,7 +58,7 @@ export function createScreen({ stdout, stderr, clock, status }: ScreenOptions): 
   function draw(): void {
     cancelDraw = clock.after(statusDrawMs, draw);
     if (!atLineStart || isDestroyed(stderr)) return;
-    const text = status!().slice(0, Math.max(0, (stderr.columns ?? 80) - 1));
+    const text = cleanLine(status!()).slice(0, Math.max(0, (stderr.columns ?? 80) - 1));
     if (text === drawnText) return;
     stderr.write(erase + text);
     drawnText = text;
@@ -89,7 +93,7 @@ export function createScreen({ stdout, stderr, clock, status }: ScreenOptions): 
     err: (data) => write(stderr, data),
     printLine(line) {
       const isMidLine = showsStatus && !atLineStart;
-      void write(stderr, `${isMidLine ? '\n' : ''}${line}\n`);
+      void write(stderr, `${isMidLine ? '\n' : ''}${cleanOutput(line, coloured, cleanLine)}\n`);
     },
     close() {
       cancelDraw?.();
@@ -118,8 +122,8 @@ function waitForDrain(sink: Sink): Promise<void> {
 
 /** Formats a text of an agent as one line without control characters, cut to a length. */
 export function formatSingleLine(text: string, lengthMax: number): string {
-  const line = stripVTControlCharacters(text.slice(0, 4 * lengthMax))
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+  const line = cleanLine(stripVTControlCharacters(text.slice(0, 4 * lengthMax)), ' ')
+    .replaceAll(/\s+/g, ' ')
     .trim();
-  return line.length > lengthMax ? `${line.slice(0, lengthMax - 1)}…` : line;
+  return line.length > lengthMax ? `${sliceWhole(line, lengthMax - 1)}…` : line;
 }

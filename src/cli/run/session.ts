@@ -1,5 +1,6 @@
 /** Runs a session on an open store: creates the gear and the screen, and reports lost earlier runs. */
 
+import { cleanLines, textOf } from '../../core/foreign-text.ts';
 import { storeGraceMs, treePollMs } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
@@ -46,9 +47,15 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
   const status = () => (task === undefined ? '' : statusLine.format(task));
   const { stdout, stderr } = process;
   stderr.on('error', () => undefined); // The reader of stderr is gone.
-  const screen = createScreen({ stdout, stderr, clock: systemClock, ...(isSilent ? {} : { status }) });
+  const screen = createScreen({
+    stdout,
+    stderr,
+    clock: systemClock,
+    coloured: terminal.coloured,
+    ...(isSilent ? {} : { status }),
+  });
   const emit: RunCommandContext['emit'] = (kind, body) => {
-    if (options.json) void screen.out(`${JSON.stringify({ kind, ...body })}\n`);
+    if (options.json) void screen.out(`${formatJsonLine({ kind, ...body })}\n`);
   };
   const setStatusTask = (running: Task | undefined) => {
     task = running;
@@ -94,4 +101,23 @@ function applyRunLimits({ settings, provenance }: CheckedPolicy, { limits }: Run
   const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
   const journal = isExplicit ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
   return markChecked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);
+}
+
+/** Formats a line of `--json`. A field that JSON cannot write, such as an input of too many levels, becomes a text. */
+function formatJsonLine(body: object): string {
+  return cleanLines(stringify(body) ?? JSON.stringify(mapFields(body)));
+}
+
+function mapFields(body: object): object {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, stringify(value) === undefined ? textOf(value) : value]),
+  );
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    return undefined;
+  }
 }

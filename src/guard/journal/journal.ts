@@ -2,7 +2,8 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
-import { listenersMax } from '../../core/limits.ts';
+import { cleanLine, textOf } from '../../core/foreign-text.ts';
+import { errorMessageMax, listenersMax } from '../../core/limits.ts';
 import { callUnawaited } from '../../core/thenable.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
@@ -38,7 +39,7 @@ export function appendEntry(
   } catch (error) {
     runtime.errors++; // A failed write must not stop a decision: a halt must reach all its tasks.
     if (runtime.logLevel !== 'silent')
-      printLine(runtime, `${warning}internal error in journal: ${errorMessage(error)}`);
+      printLine(runtime, cleanLine(`${warning}internal error in journal: ${errorMessage(error)}`));
     return;
   }
   publishEntry(runtime, entry, body);
@@ -94,9 +95,5 @@ export function addListener(runtime: Runtime, listener: JournalListener): () => 
 
 /** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
-  try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  } catch {
-    return 'an error that cannot be read';
-  }
+  return textOf(error, { characters: errorMessageMax });
 }

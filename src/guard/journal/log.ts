@@ -2,6 +2,7 @@
 
 import { failureLines, tripLine } from '../../core/controls/delegation/messages.ts';
 import type { Entry } from '../../core/event.ts';
+import { cleanLine } from '../../core/foreign-text.ts';
 import type { SwitchgearOptions } from '../api.ts';
 
 export type LogLevel = 'silent' | 'trips' | 'info';
@@ -16,8 +17,18 @@ export function resolveLogLevel(log: SwitchgearOptions['log']): LogLevel {
   return log ?? (NODE_TEST_CONTEXT || NODE_ENV === 'test' || VITEST ? 'silent' : 'trips');
 }
 
-/** The line of an entry at a level, or undefined. */
+/** The line of an entry at a level, or undefined. Names and reasons in it may come from a model or a tool. */
 export function formatLogLine(entry: Entry, level: LogLevel): string | undefined {
+  if (entry.type === 'delegation-returned') {
+    if (level !== 'info' || !entry.failed) return undefined;
+    const lines = failureLines(entry.worker, entry.actual, entry.limit, entry.reason);
+    return lines.map((line) => cleanLine(line)).join('\n');
+  }
+  const line = describeEntry(entry, level);
+  return line === undefined ? undefined : cleanLine(line);
+}
+
+function describeEntry(entry: Entry, level: LogLevel): string | undefined {
   switch (entry.type) {
     case 'breaker-opened': {
       const { untilMs, atMs } = entry;
@@ -58,9 +69,6 @@ export function formatLogLine(entry: Entry, level: LogLevel): string | undefined
 
 function infoLine(entry: Entry): string | undefined {
   switch (entry.type) {
-    case 'delegation-returned':
-      if (!entry.failed) return undefined;
-      return failureLines(entry.worker, entry.actual, entry.limit, entry.reason).join('\n');
     case 'failure-counted':
       return `${warning}${entry.name} failed (${entry.actual} of ${entry.limit}): ${entry.error}`;
     case 'action-refused':
