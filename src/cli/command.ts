@@ -21,8 +21,8 @@ export interface Terminal {
 }
 
 /** The escape codes that start and end a style of the command's own tables and lines. */
-const escape = '\u001b';
-const ownStyles = new RegExp(`(${escape}[(?:[12]|22|3[1-6]|39)m)`);
+const escapeCode = '\u001b';
+const ownStyles = new RegExp(`(${escapeCode}\\[(?:[12]|22|3[1-6]|39)m)`);
 
 /** Cleans a text; where colours are shown, the escape codes of the command's own styles stay. */
 export function cleanOutput(text: string, coloured: boolean, clean: (text: string) => string): string {

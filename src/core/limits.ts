@@ -44,6 +44,15 @@ export const foreignTextMax = 4_096;
 export const foreignDepthMax = 16;
 export const foreignEntriesMax = 1_000;
 export const foreignKeysMax = 100_000;
+/** Characters of a JSON text that an output rule parses, and values of an output that it writes as text. */
+export const parsedTextMax = 8_388_608;
+export const stringifiedValuesMax = 1_000_000;
+/** Values of a call's arguments that are visited for comparison with other calls. */
+export const collectedValuesMax = 2_048;
+/** Characters of a command or program in which comments and blanks are ignored. */
+export const commandLengthMax = 8_192;
+/** How long a returned stream may stay unread before its call settles without an outcome. */
+export const unreadStreamMs = 60_000;
 /** Characters of the message of an internal error. */
 export const errorMessageMax = 1_000;
 /** Workers that a session remembers. */
@@ -315,7 +324,7 @@ export const hookWaitMaxMs = 10_000;
 /** How long a store keeps the state of a hooked session after its last event. */
 export const hookKeepMs = 30 * 86_400_000;
 /** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */
-export const hookPayloadBytesMax = 67_108_864;
+export const hookPayloadBytesMax = 16_777_216;
 export const hookReasonMax = 500;
 /** Characters of a provider's request or response that are read for model and cost. */
 export const fetchBodyMax = 8_388_608;

@@ -14,7 +14,10 @@ const long = { timeout: 120_000 };
 const brackets = '['.repeat(5_000) + ']'.repeat(5_000);
 const simpleCall = (id: string, input: string) => `{"type":"tool_use","id":"${id}","name":"x","input":${input}}`;
 const claudeCall = (id: string, input: string) =>
-  `{"type":"assistant","message":{"id":"m${id}","content":[{"type":"tool_use","id":"${id}","name":"x","input":${input}}]}}`;
+  [
+    `{"type":"assistant","message":{"id":"m${id}","content":[{"type":"tool_use","id":"${id}","name":`,
+    `"x","input":${input}}]}}`,
+  ].join('');
 
 const hostileInputs = [
   '{"command":[{"toString":1}]}',
@@ -30,17 +33,35 @@ const streams: Readonly<Record<string, readonly string[]>> = {
   other: [...hostileInputs.map((input, at) => simpleCall(`a${at}`, input)), simpleCall('last', '{"command":"ls"}')],
   claude: [
     ...hostileInputs.map((input, at) => claudeCall(`a${at}`, input)),
-    `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a0","is_error":true,"content":${brackets}}]}}`,
-    '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a1","is_error":true,"content":{"toString":1}}]}}',
-    '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a2","content":[{"type":{"toString":1}}]}]}}',
+    [
+      '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a0","is_error":true,"',
+      `content":${brackets}}]}}`,
+    ].join(''),
+    [
+      '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a1","is_error":true,"',
+      'content":{"toString":1}}]}}',
+    ].join(''),
+    [
+      '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a2","content":[{"type',
+      '":{"toString":1}}]}]}}',
+    ].join(''),
     '{"type":"system","subtype":"api_retry","error":{"toString":1}}',
     '{"type":"result","subtype":"success","terminal_reason":{"toString":1},"result":{"toString":1}}',
     claudeCall('last', '{"command":"ls"}'),
   ],
   codex: [
-    `{"type":"item.completed","item":{"id":"i1","type":"mcp_tool_call","server":"s","tool":"t","arguments":${brackets},"result":{"structured_content":${brackets}},"status":"failed"}}`,
-    '{"type":"item.completed","item":{"id":"i2","type":"mcp_tool_call","server":{"toString":1},"tool":{"toString":1},"arguments":{"command":[{"toString":1}]},"status":"completed"}}',
-    '{"type":"item.completed","item":{"id":"i3","type":"collab_tool_call","tool":{"toString":1},"agents_states":{"a":{"status":{"toString":1}}}}}',
+    [
+      '{"type":"item.completed","item":{"id":"i1","type":"mcp_tool_call","server":"s","tool":"t","argu',
+      `ments":${brackets},"result":{"structured_content":${brackets}},"status":"failed"}}`,
+    ].join(''),
+    [
+      '{"type":"item.completed","item":{"id":"i2","type":"mcp_tool_call","server":{"toString":1},"tool',
+      '":{"toString":1},"arguments":{"command":[{"toString":1}]},"status":"completed"}}',
+    ].join(''),
+    [
+      '{"type":"item.completed","item":{"id":"i3","type":"collab_tool_call","tool":{"toString":1},"age',
+      'nts_states":{"a":{"status":{"toString":1}}}}}',
+    ].join(''),
     '{"type":"item.completed","item":{"id":"i4","type":"error","message":{"toString":1}}}',
     '{"type":"item.completed","item":{"id":"last","type":"command_execution","command":"ls","exit_code":0}}',
   ],
@@ -51,9 +72,18 @@ const streams: Readonly<Record<string, readonly string[]>> = {
     '{"type":"tool_use","tool_id":"last","tool_name":"run_shell_command","parameters":{"command":"ls"}}',
   ],
   opencode: [
-    `{"type":"tool_use","sessionID":"s","part":{"callID":"o1","tool":"x","state":{"status":"error","input":${brackets},"output":${brackets}}}}`,
-    '{"type":"tool_use","sessionID":"s","part":{"callID":"o2","tool":"x","state":{"status":"completed","input":{"command":[{"toString":1}]}}}}',
-    '{"type":"tool_use","sessionID":"s","part":{"callID":"last","tool":"x","state":{"status":"completed","input":{"command":"ls"}}}}',
+    [
+      '{"type":"tool_use","sessionID":"s","part":{"callID":"o1","tool":"x","state":{"status":"error","',
+      `input":${brackets},"output":${brackets}}}}`,
+    ].join(''),
+    [
+      '{"type":"tool_use","sessionID":"s","part":{"callID":"o2","tool":"x","state":{"status":"complete',
+      'd","input":{"command":[{"toString":1}]}}}}',
+    ].join(''),
+    [
+      '{"type":"tool_use","sessionID":"s","part":{"callID":"last","tool":"x","state":{"status":"comple',
+      'ted","input":{"command":"ls"}}}}',
+    ].join(''),
   ],
 };
 

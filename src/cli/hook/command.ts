@@ -4,6 +4,7 @@
  */
 
 import { readSync } from 'node:fs';
+import { textOf } from '../../core/foreign-text.ts';
 import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
 import type { HookAnswer, HookDecision, HookEvent, Payload } from '../../hooks/hosts/hook-event.ts';
 import { findHost, hosts } from '../../hooks/hosts/index.ts';
@@ -23,23 +24,39 @@ export const command: Command = {
     const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
     const host = findHost(parsedArgs.positionals[0]);
     if (host === undefined) throw verbError('hook', Object.keys(hosts), parsedArgs.positionals[0]);
-    const payload = await readPayload(terminal);
-    if (typeof payload === 'string') {
-      // Not 2: at the end of a turn the host would read 2 as a request to continue.
-      terminal.err(`switchgear: hook: ${payload}`);
-      return exitCodes.error;
+    const read = await readPayload(terminal);
+    if ('problem' in read) {
+      terminal.err(`switchgear: hook: ${read.problem}`);
+      // Only before a call: at the end of a turn the host would read 2 as a request to continue.
+      return read.isBeforeCall ? blockingCode : exitCodes.error;
     }
+    const { payload } = read;
     const event = host.read(payload);
     if (event.type === 'other' || event.type === 'session-started') return exitCodes.ok;
     const decision = await decideOrDeny(event, async () => {
       const timeoutMs = parseTimeout(parsedArgs.values.get('--timeout'));
       const { runHook } = await import('./run-hook.ts');
       const untilMs = Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
-      return runHook({ host, payload, event, parsedArgs, terminal, untilMs });
+      const decision = runHook({ host, payload, event, parsedArgs, terminal, untilMs });
+      return endInTime(decision, (untilMs + timeoutMs) / 2);
     });
     return printAnswer(host.answer(event, decision), terminal);
   },
 };
+
+/** The exit code with which a host blocks an event. */
+const blockingCode = 2;
+
+/** Rejects when the decision takes longer than the time since the start of this process allows. */
+async function endInTime(decision: Promise<HookDecision>, dueMs: number): Promise<HookDecision> {
+  const { systemClock } = await import('../../platform/system-clock.ts');
+  decision.catch(() => undefined); // The timer may have been faster.
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no decision within ${Math.round(dueMs / 1000)} s`));
+    const cancel = systemClock.after(dueMs - systemClock.nowMs(), late, true);
+    decision.then(resolve, reject).finally(cancel);
+  });
+}
 
 /** If the decision fails, a tool call is refused and every other event passes. */
 async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
@@ -47,7 +64,7 @@ async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision
     return await decide();
   } catch (error) {
     if (event.type !== 'call-proposed') return { kind: 'pass' };
-    const why = error instanceof Error ? error.message : String(error);
+    const why = error instanceof Error ? error.message : textOf(error);
     const help = 'switchgear doctor shows the problem, switchgear init --undo removes the hooks';
     return { kind: 'deny', reason: `Switchgear could not decide on this call: ${why} (${help})` };
   }
@@ -66,8 +83,17 @@ function parseTimeout(text: string | undefined): number {
   return secs * 1000;
 }
 
-/** Reads the payload of the hook; returns a message if the payload is invalid. */
-async function readPayload({ input }: Terminal): Promise<Payload | string> {
+/** Characters of a payload in which the name of its event is searched if the payload cannot be used. */
+const payloadHeadLength = 65_536;
+
+/** The payload, or why it cannot be used and whether its event comes before a call. */
+type PayloadRead = { readonly payload: Payload } | { readonly problem: string; readonly isBeforeCall: boolean };
+
+/** Matches the name of the event before a call; hosts write it before the input of the call. */
+const beforeCall = /"hook_event_name"\s*:\s*"(?:PreToolUse|BeforeTool)"/;
+
+/** Reads the payload of the hook, up to the size limit. */
+async function readPayload({ input }: Terminal): Promise<PayloadRead> {
   const parts: Buffer[] = [];
   const isComplete = input === undefined && readStdinSync(parts);
   let bytes = parts.reduce((sum, { length }) => sum + length, 0);
@@ -76,15 +102,17 @@ async function readPayload({ input }: Terminal): Promise<Payload | string> {
     bytes += parts.at(-1)!.length;
     if (bytes > hookPayloadBytesMax) break;
   }
-  if (bytes > hookPayloadBytesMax) return 'the input on stdin is too long';
   const text = Buffer.concat(parts).toString('utf8');
+  const isBeforeCall = beforeCall.test(text.slice(0, payloadHeadLength));
+  if (bytes > hookPayloadBytesMax) return { problem: 'the input on stdin is too long', isBeforeCall };
   try {
     const payload: unknown = JSON.parse(text);
-    if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload as Payload;
+    if (typeof payload === 'object' && payload !== null && !Array.isArray(payload))
+      return { payload: payload as Payload };
   } catch {
     // Invalid JSON and JSON that is not an object get the same message below.
   }
-  return `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`;
+  return { problem: `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`, isBeforeCall };
 }
 
 /** Reads stdin synchronously, without a stream, up to the size limit. Returns false if stdin is not ready. */

@@ -111,7 +111,7 @@ const alerts = {
 const abilities = {
   http: flag('Whether steps may use `http.get` and `http.post`.', false, false),
   http_hosts: texts(
-    'Hosts that steps may reach; an empty list allows every public host. `*` = any characters; `http://` before a name allows plain HTTP.',
+    'Hosts that steps may reach; an empty list allows every public host and this machine. `*` = any characters; `http://` before a name allows plain HTTP.',
     [],
     'default',
   ),

@@ -23,7 +23,7 @@ import {
   needsAnotherRound,
   refuseForGood,
 } from '../route/admission.ts';
-import { settleEnding } from '../route/call.ts';
+import { type CallEnding, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { LiveCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
@@ -36,6 +36,7 @@ import {
   type RoundsResult,
   tooLargeReason,
 } from '../route/rounds.ts';
+import { followStream, isStream, isWebStream } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundedModelName, priceUsage } from '../tasks/cost.ts';
@@ -60,6 +61,8 @@ export interface HostCall {
   readonly shown?: ((value: unknown) => unknown) | undefined;
   /** Asks a person through the host, if the gear has no approver. Errors that it throws pass through. */
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
+  /** Whether the host runs the call and keeps its result: a web stream, which would be locked, settles at once. */
+  readonly isReported?: boolean;
 }
 
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
@@ -245,7 +248,7 @@ function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined
 function perform<T>(
   call: LiveCall,
   run: (call: Call) => T | PromiseLike<T>,
-  { signal, classify, shown }: HostCall,
+  { signal, classify, shown, isReported }: HostCall,
 ): Promise<T> {
   const { runtime, site } = call;
   const options: GuardOptions = {
@@ -261,8 +264,14 @@ function perform<T>(
     const work = async () => (await applyInside(call, run, undefined, [call])) as T;
     work().then(
       (value) => {
+        if (isStream(value) && !(isReported === true && isWebStream(value))) {
+          call.unlimit();
+          const onEnd = (ending: CallEnding) => settleEnding(runtime, call, ending, options, false, shown);
+          resolve(followStream(call, value, onEnd) as T);
+          return;
+        }
         ended({ value });
-        resolve(attachHint(site, value) as T);
+        resolve((isObserving(runtime) ? value : attachHint(site, value)) as T);
       },
       (error) => {
         ended({ error });
@@ -297,7 +306,7 @@ export async function beginHostCall(
     return work.promise;
   };
   const untimed: object = { ...host.breaker, timeoutSecs: undefined };
-  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed });
+  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed, isReported: true });
   answered.catch(() => {}); // The host learns about an error from the call itself.
   const answer = await Promise.race([opened.promise, answered]);
   return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };

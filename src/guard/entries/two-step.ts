@@ -2,6 +2,7 @@
 
 import type { Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
+import { peek } from '../../core/classify.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
 import type { Admission, AdmitOptions } from '../call-options.ts';
@@ -11,12 +12,14 @@ import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
+import { followStream, isStream, isWebStream } from '../route/stream.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
+import { recordPermitEvent } from '../tasks/task-events.ts';
 import { unknownTaskMessage } from '../tasks/task-tree.ts';
 
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
@@ -103,6 +106,9 @@ function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () 
     release();
     settleCall(runtime, call, { kind: 'neutral', why: 'lease-expired' });
   };
+  const progress = () => {
+    if (!call.settled) recordPermitEvent(runtime, 'permit-renewed', site, permit);
+  };
   const timeout = { dueMs, fire };
   runtime.timeouts.add(patienceMaxMs, timeout);
   // The sweep renews the lease while this process runs, unless an expired lease is neutral.
@@ -111,6 +117,9 @@ function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () 
   return (ending: CallEnding): void => {
     if (call.settled) return;
     release();
-    settleEnding(runtime, call, ending);
+    const value = peek(ending, 'value');
+    // The host keeps the result, and following a web stream would lock it.
+    if (!isStream(value) || isWebStream(value)) settleEnding(runtime, call, ending);
+    else followStream({ runtime, progress }, value, (end) => settleEnding(runtime, call, end));
   };
 }

@@ -14,8 +14,9 @@ import { settleEnding } from './call.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
-import { attachHint, deliverRefusal, refuseOnError } from './refusal-delivery.ts';
+import { deliverRefusal, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds, type RoundsResult } from './rounds.ts';
+import { followStream, isStream } from './stream.ts';
 
 /** Returns the guarded function. */
 export function guardFunction<F extends AnyFunction>(
@@ -88,8 +89,7 @@ export function guardFunction<F extends AnyFunction>(
       throw error;
     }
     if (!isThenable(result)) {
-      settle(call, { value: result }, loose, true);
-      return attachHint(current, result);
+      return settleResult(call, result, loose, true);
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
@@ -111,10 +111,7 @@ function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOp
     throw error;
   };
   try {
-    return promise.then((value) => {
-      settle(call, { value }, options, false);
-      return attachHint(call.site, value);
-    }, fail);
+    return promise.then((value) => settleResult(call, value, options, false), fail);
   } catch (error) {
     return new Promise(() => fail(error)); // `then` of a subclass may throw.
   }
@@ -129,14 +126,21 @@ function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardO
     };
     call.limit(reject);
     try {
-      promise.then((value) => {
-        settle(call, { value }, options, false);
-        resolve(attachHint(call.site, value));
-      }, fail);
+      promise.then((value) => resolve(settleResult(call, value, options, false)), fail);
     } catch (error) {
       fail(error); // `then` of a subclass may throw.
     }
   });
+}
+
+/** Settles a call with its result, or a stream when it ends. The result passes unchanged: code may read it. */
+function settleResult(call: LiveCall, value: unknown, options: GuardOptions, isSync: boolean): unknown {
+  if (!isStream(value)) {
+    settle(call, { value }, options, isSync);
+    return value;
+  }
+  call.unlimit();
+  return followStream(call, value, (ending) => settleEnding(call.runtime, call, ending, options));
 }
 
 function settle(call: LiveCall, ending: Ending, options: GuardOptions, isSync: boolean): void {

@@ -43,7 +43,7 @@ export function makeAction(
     task: task?.id as string, // Readers treat absent and undefined alike; one object shape is faster.
   };
   runtime.content?.rememberArgs(plain.id, args);
-  const call = task && callKey(target.name, args);
+  const call = task && callKey(target.name, args, task.recentOutput?.words === undefined);
   if (task?.recentOutput !== undefined) recordCall(task, plain.id, target.name, args);
   const chances = task && site.breaker?.settings.failureThreshold;
   const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;

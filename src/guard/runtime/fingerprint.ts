@@ -4,7 +4,13 @@
  */
 
 import { markResult } from '../../core/controls/loop/result-mark.ts';
-import { fingerprintDepthMax, fingerprintEntriesMax, fingerprintLengthMax } from '../../core/limits.ts';
+import { textOf } from '../../core/foreign-text.ts';
+import {
+  commandLengthMax,
+  fingerprintDepthMax,
+  fingerprintEntriesMax,
+  fingerprintLengthMax,
+} from '../../core/limits.ts';
 
 const prime = 0x01000193;
 const basis = 0x811c9dc5 | 0;
@@ -29,18 +35,93 @@ export function fingerprint(name: string, value: unknown): number {
 const volatile =
   /^(_meta|nonce|timestamp|traceparent|(request|trace|span|correlation|idempotency|tool_?call)_?(id|key))$/i;
 
-/** The fingerprint without volatile top-level fields, or undefined if there are none. */
-export function callKey(name: string, value: unknown): number | undefined {
+/** Matches fields that hold a command or a program, and fields that describe one in words. */
+const commandField = /^(command|cmd|script|code|source|bash|shell|sql|query)$/i;
+const describingField = /^(description|explanation|reason|comment|intent|purpose)$/i;
+
+/**
+ * The fingerprint of a call without what differs between equal calls, or undefined if there is nothing of it. With
+ * `isLoose`, comments, blanks and descriptions of a command do not count: for tasks whose texts are not observed,
+ * where similar calls are not compared by their words.
+ */
+export function callKey(name: string, value: unknown, isLoose = false): number | undefined {
   try {
     const fields = Array.isArray(value) ? value[0] : value;
+    if (typeof fields === 'string') return isLoose ? commandKey(name, value, fields) : undefined;
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields) || ArrayBuffer.isView(fields)) return;
-    if (!Object.keys(fields).some((key) => volatile.test(key))) return undefined;
-    const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !volatile.test(key)));
+    const keys = listKeys(fields);
+    if (keys.length > fingerprintEntriesMax) return undefined;
+    let kept: Record<string, unknown> | undefined;
+    const hasCommand = isLoose && keys.some((key) => commandField.test(key));
+    for (const key of keys) {
+      const isDropped = volatile.test(key) || (hasCommand && describingField.test(key));
+      const read = isDropped || !hasCommand ? undefined : (fields as Readonly<Record<string, unknown>>)[key];
+      const bare = read !== undefined && commandField.test(key) ? bareCommand(read) : read;
+      if (!isDropped && bare === read) continue;
+      kept ??= { ...(fields as Readonly<Record<string, unknown>>) };
+      if (isDropped) delete kept[key];
+      else kept[key] = bare;
+    }
+    if (kept === undefined) return undefined;
     return fingerprint(name, Array.isArray(value) ? [kept, ...value.slice(1)] : kept);
   } catch {
     return undefined; // The value cannot be inspected, so it is compared as a whole.
   }
 }
+
+/** The key of a call whose first argument is a text with a name of a shell tool. */
+function commandKey(name: string, value: unknown, command: string): number | undefined {
+  if (!/^(bash|shell|exec|run_command|run_shell_command|python|sql)$/i.test(name)) return undefined;
+  const bare = bareCommand(command);
+  if (bare === command) return undefined;
+  return fingerprint(name, Array.isArray(value) ? [bare, ...value.slice(1)] : bare);
+}
+
+/** A command, or the words of one, without comments and extra blanks. */
+function bareCommand(value: unknown): unknown {
+  if (typeof value === 'string') return removeComments(value);
+  if (!Array.isArray(value) || value.length > fingerprintEntriesMax) return value;
+  const words = value.map((word: unknown) => (typeof word === 'string' ? removeComments(word) : word));
+  return words.every((word, at) => word === value[at]) ? value : words;
+}
+
+/** Removes comments after `#`, outside quotes, and makes each run of blanks one. A long text stays as it is. */
+function removeComments(text: string): string {
+  if (text.length > commandLengthMax || !/#|\s\s|^\s|\s$|[^\S ]/.test(text)) return text;
+  let bare = '';
+  let quote = '';
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!;
+    if (quote !== '') {
+      bare += character;
+      if (character === quote) quote = '';
+    } else if (character === '#' && (at === 0 || /[\s;]/.test(text[at - 1]!))) {
+      const end = text.indexOf('\n', at);
+      if (end < 0) break;
+      at = end - 1;
+    } else if (/\s/.test(character)) {
+      if (bare !== '' && !bare.endsWith(' ')) bare += ' ';
+    } else {
+      if (character === '"' || character === "'") quote = character;
+      bare += character;
+    }
+  }
+  return bare.trimEnd();
+}
+
+/** The own keys of the last object with very many keys: an engine takes half a second to list a million of them. */
+let lastMany: { readonly of: WeakRef<object>; readonly keys: readonly string[] } | undefined;
+
+/** The own enumerable keys of an object, the first ten thousand of them. */
+export function listKeys(value: object): readonly string[] {
+  if (lastMany?.of.deref() === value) return lastMany.keys;
+  const keys = Object.keys(value);
+  if (keys.length <= manyKeys) return keys;
+  lastMany = { of: new WeakRef(value), keys: keys.slice(0, manyKeys) };
+  return lastMany.keys;
+}
+
+const manyKeys = 10_000;
 
 function mix(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x85ebca6b);
@@ -77,7 +158,7 @@ function walk(value: unknown, allowance: Allowance, depth: number): number {
       if (value === null) return 19;
       return depth >= fingerprintDepthMax ? 23 : walkObject(value, allowance, depth + 1);
     case 'bigint':
-      return hashString(value.toString(), allowance);
+      return hashString(textOf(value), allowance);
     default:
       return 29; // Functions and symbols have no content to compare.
   }
@@ -103,7 +184,7 @@ function walkObject(value: object, allowance: Allowance, depth: number): number 
   }
   // Entries are added up, so that the order of keys does not matter and nothing needs sorting.
   let sum = 37;
-  const keys = Object.keys(value);
+  const keys = listKeys(value);
   for (let at = 0; at < keys.length && allowance.entries-- > 0; at++) {
     const key = keys[at]!;
     const looked = Math.min(key.length, 64);

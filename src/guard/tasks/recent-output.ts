@@ -4,7 +4,9 @@ import { evictOldest } from '../../core/bounded.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { isKnownAnswer } from '../../core/controls/loop/score.ts';
 import type { TextObserved } from '../../core/event.ts';
+import { textOf } from '../../core/foreign-text.ts';
 import {
+  collectedValuesMax,
   countedIdsMax,
   fingerprintDepthMax,
   fingerprintEntriesMax,
@@ -13,6 +15,7 @@ import {
 } from '../../core/limits.ts';
 import type { LoopSettings } from '../../core/settings.ts';
 import { jaccard, maxSimilarity, tokenize } from '../../core/similarity.ts';
+import { listKeys } from '../runtime/fingerprint.ts';
 import type { TaskState } from './task.ts';
 
 /** An observed call without a result. */
@@ -132,7 +135,7 @@ function pushBounded<T>(items: T[], item: T): void {
 function argumentsAsText(args: unknown): string {
   const parts: string[] = [];
   try {
-    collect(args, parts, { left: markLengthMax }, 0);
+    collect(args, parts, { left: markLengthMax, visits: collectedValuesMax }, 0);
   } catch {
     return ''; // Unreadable arguments are compared by fingerprint only.
   }
@@ -140,17 +143,25 @@ function argumentsAsText(args: unknown): string {
   return parts.join(' ');
 }
 
-function collect(value: unknown, parts: string[], room: { left: number }, depth: number): void {
-  if (room.left <= 0 || depth > fingerprintDepthMax) return;
+/** The remaining characters, and the remaining visits: a part that is shared is visited once per path. */
+interface CollectRoom {
+  left: number;
+  visits: number;
+}
+
+function collect(value: unknown, parts: string[], room: CollectRoom, depth: number): void {
+  if (room.left <= 0 || room.visits-- <= 0 || depth > fingerprintDepthMax) return;
   if (typeof value === 'object' && value !== null) {
     // Field names are skipped, because every call of a tool has them. A list is cut before its keys are read.
-    const shown = ArrayBuffer.isView(value) ? [] : Array.isArray(value) ? value.slice(0, fingerprintEntriesMax) : value;
-    for (const key of Object.keys(shown).slice(0, fingerprintEntriesMax)) {
-      collect((shown as Record<string, unknown>)[key], parts, room, depth + 1);
+    if (ArrayBuffer.isView(value)) return;
+    const shown = Array.isArray(value) ? value.slice(0, fingerprintEntriesMax) : value;
+    const keys = Array.isArray(shown) ? Object.keys(shown) : listKeys(shown);
+    for (let at = 0; at < keys.length && at < fingerprintEntriesMax && room.visits > 0; at++) {
+      collect((shown as Record<string, unknown>)[keys[at]!], parts, room, depth + 1);
     }
     return;
   }
-  const text = typeof value === 'string' ? value.slice(0, room.left) : String(value);
+  const text = typeof value === 'string' ? value.slice(0, room.left) : textOf(value);
   room.left -= text.length + 1;
   parts.push(text, '');
 }

@@ -5,6 +5,7 @@
 
 import { codexSessionReader } from '../../agents/codex/session-file.ts';
 import { looksLikeFailure } from '../../agents/reading/shell-failure.ts';
+import { textOf } from '../../core/foreign-text.ts';
 import { claudeCode, formatPermission, readCall } from './claude-code.ts';
 import {
   type HookAnswer,
@@ -36,9 +37,9 @@ function read(payload: Payload): HookEvent {
   const isError = readObjectField(payload, 'tool_response').isError === true;
   // The payload has no exit code, so a failure is recognised by the output.
   const ending = looksLikeFailure(output)
-    ? makeFailedEnding(String(output))
+    ? makeFailedEnding(textOf(output))
     : isError
-      ? makeFailedEnding(JSON.stringify(output))
+      ? makeFailedEnding(textOf(output))
       : undefined;
   const ended = {
     type: 'call-ended',

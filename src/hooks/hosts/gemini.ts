@@ -3,6 +3,8 @@
  */
 
 import { geminiSessionReader } from '../../agents/gemini/session-file.ts';
+import { textOf } from '../../core/foreign-text.ts';
+import { textLengthMax } from '../../core/limits.ts';
 import {
   type CallEndedEvent,
   type HookAnswer,
@@ -60,10 +62,12 @@ function readCall(payload: Payload) {
   return { id: undefined, tool, input: payload.tool_input, isShared };
 }
 
+const contentBounds = { characters: textLengthMax, entries: textLengthMax };
+
 /** Gemini reports a failing command as a success, with its exit code in the text for the model. */
 function readEnding(response: Payload): CallEndedEvent['ending'] {
   const { error, llmContent } = response;
-  const text = typeof llmContent === 'string' ? llmContent : JSON.stringify(llmContent ?? '');
+  const text = textOf(llmContent ?? '', contentBounds);
   if (error !== undefined && error !== null) {
     const { message } = readObjectField(response, 'error');
     return makeFailedEnding(typeof message === 'string' ? message : text);

@@ -1,6 +1,6 @@
 /** A connection to one MCP server: starts the server on first use and again after it ended. */
 
-import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
+import type { CallToolResult, Client, ClientOptions, Transport } from '@modelcontextprotocol/client';
 import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts';
 import { type AbilityCall, AbilityError, parseTextValue, toPlainOutput } from '../ability.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
@@ -18,6 +18,14 @@ interface Connection {
   readonly client: Client;
   readonly ending: () => string | undefined;
 }
+
+/**
+ * Accepts every structured result. The schema comes from the server: a pattern in it could block this process for
+ * hours, and the rules of the chain judge the output anyway.
+ */
+const acceptAll: NonNullable<ClientOptions['jsonSchemaValidator']> = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+};
 
 const identity = { name: 'switchgear', version: '1' };
 
@@ -172,7 +180,7 @@ async function connectClient(
   { transport, ending }: OpenTransport,
   mode: 'legacy' | 'auto',
 ): Promise<Connection> {
-  const client = new sdk.Client(identity, { versionNegotiation: { mode } });
+  const client = new sdk.Client(identity, { versionNegotiation: { mode }, jsonSchemaValidator: acceptAll });
   try {
     await client.connect(transport, { timeout: mcpStartMs });
     return { client, ending };

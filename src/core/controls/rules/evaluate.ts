@@ -1,8 +1,9 @@
 /** Evaluates which rules fire on a chain step, a single call, or its result. Frequency rules are counted elsewhere. */
 
 import type { RuleHit } from '../../action.ts';
+import { peek } from '../../classify.ts';
 import { isMatch } from '../../glob.ts';
-import { textLengthMax } from '../../limits.ts';
+import { foreignEntriesMax, parsedTextMax } from '../../limits.ts';
 import type { RuleSettings } from '../../settings.ts';
 import type { Condition, Frequency } from './condition.ts';
 import { type LookupResult, parseNumber, readKey, readKeyInArgs, stringifyValue } from './read-key.ts';
@@ -146,7 +147,6 @@ function checkStep(rule: Rule, step: StepFacts, settings: RuleSettings): Conditi
         condition,
         readFromSources(settings.lookup, step, condition.key),
         settings.onMissing === 'fire',
-        true,
       );
     case 'ability':
       return checkAbility(condition.pattern, step.ability);
@@ -173,7 +173,7 @@ function checkCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleS
   // A rule for all tools also checks calls without its key; the author of a rule for this tool knows its arguments.
   const strict = namesTool(target, tool);
   const checks = readKeyInArgs(args, condition.key).map((lookup) =>
-    checkThreshold(condition, lookup, strict && settings.onMissing === 'fire', strict),
+    checkThreshold(condition, lookup, strict && settings.onMissing === 'fire'),
   );
   const carried = checks.filter((check) => !check.isMissing);
   return carried.find((check) => check.fired) ?? carried[0] ?? checks[0];
@@ -182,18 +182,41 @@ function checkCall(rule: Rule, { tool, agent, args }: CallFacts, settings: RuleS
 function checkResult(rule: Rule, { tool, agent, result }: ResultFacts): ConditionCheck | undefined {
   const { condition, target } = rule;
   if (condition.kind !== 'output' || !isFor(target, { tool, agent })) return undefined;
-  if (typeof result !== 'string') return checkOutput(condition, readKey(result, condition.key));
-  // Many tools answer in JSON. Any other text has no keys; for a tool that the rule names, the text is the output.
-  const field = readKey(parseJson(result), condition.key);
-  const whole = field.kind === 'missing' && (namesTool(target, tool) || condition.key === 'result');
-  return checkOutput(condition, whole ? { kind: 'value', value: result } : field);
+  const texts = listTexts(result);
+  const lookups = [result, peek(result, 'structuredContent'), ...texts.map(parseJson)].map((source) =>
+    typeof source === 'string' ? missing : readKey(source, condition.key),
+  );
+  const checks = lookups.filter(({ kind }) => kind !== 'missing').map((lookup) => checkOutput(condition, lookup));
+  if (checks.length > 0) return checks.find(({ fired }) => fired) ?? checks[0];
+  // A text without keys, or too long to be parsed: for a tool that the rule names, the text is the output.
+  const isWhole = namesTool(target, tool) || condition.key === 'result';
+  const searched = texts.filter((text) => isWhole || text.length > parsedTextMax);
+  const whole = searched.map((value) => checkOutput(condition, { kind: 'value', value }));
+  return whole.find(({ fired }) => fired) ?? whole[0] ?? checkOutput(condition, missing);
+}
+
+const missing: LookupResult = Object.freeze({ kind: 'missing' });
+
+/** The texts of a result: the result itself, or the text blocks of a result in the shape of MCP. */
+function listTexts(result: unknown): readonly string[] {
+  if (typeof result === 'string') return [result];
+  try {
+    const blocks: unknown = Array.isArray(result) ? result : peek(result, 'content');
+    if (typeof blocks === 'string') return [blocks];
+    if (!Array.isArray(blocks)) return [];
+    return blocks.slice(0, foreignEntriesMax).flatMap((block) => {
+      const text = peek(block, 'text') ?? peek(peek(block, 'resource'), 'text');
+      return typeof text === 'string' ? [text] : [];
+    });
+  } catch {
+    return []; // A proxy that throws.
+  }
 }
 
 function checkThreshold(
   { key, value: limit }: Extract<Condition, { kind: 'threshold' }>,
   lookup: LookupResult,
   onMissing: boolean,
-  onInvalid: boolean,
 ): ConditionCheck {
   const unknown = (fired: boolean, value: string, problem: string): ConditionCheck => {
     const describe = () => ({ value, limit: `${limit}`, seen: `${key} ${problem}, threshold ${limit}` });
@@ -202,9 +225,8 @@ function checkThreshold(
   if (lookup.kind === 'missing') return unknown(onMissing, 'missing', 'is missing');
   if (lookup.kind === 'unreadable') return unknown(true, 'unreadable', 'cannot be read');
   const number = parseNumber(lookup.value);
-  // NaN and Infinity are numbers by type, so the key is meant: they fire for all tools.
-  if (number === undefined)
-    return unknown(onInvalid || typeof lookup.value === 'number', 'not a number', 'is not a number');
+  // The key is meant, and its amount is unknown: "1,000", "$1000", [1000], "0x3e8".
+  if (number === undefined) return unknown(true, 'not a number', 'is not a number');
   const describe = () => ({
     value: `${number}`,
     limit: `${limit}`,
@@ -235,7 +257,7 @@ export function describeOutputHit({ key, contains }: { readonly key: string; rea
 }
 
 function parseJson(text: string): unknown {
-  if (text.length > textLengthMax || !/^\s*\{/.test(text)) return undefined;
+  if (text.length > parsedTextMax || !/^\s*[{[]/.test(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 /** Reads keys of untrusted values: own properties only; an unreadable value is reported as such. */
 
-import { fingerprintEntriesMax } from '../../limits.ts';
+import { fingerprintEntriesMax, stringifiedValuesMax } from '../../limits.ts';
 
 /** The result of a lookup. */
 export type LookupResult =
@@ -53,7 +53,13 @@ export function parseNumber(value: unknown): number | undefined {
 /** The text of a value, or undefined if it is unreadable. */
 export function stringifyValue(value: unknown): string | undefined {
   try {
-    return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    if (typeof value !== 'object') return String(value);
+    let visits = 0;
+    // Values that share their parts are written once per path: without a bound that could take hours.
+    return JSON.stringify(value, (_, part: unknown) => {
+      if (++visits > stringifiedValuesMax) throw new RangeError('too many values');
+      return part;
+    });
   } catch {
     return undefined;
   }

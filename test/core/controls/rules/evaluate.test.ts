@@ -9,7 +9,7 @@ import {
 } from '../../../../src/core/controls/rules/evaluate.ts';
 import { parseRule, type Rule } from '../../../../src/core/controls/rules/rule.ts';
 import { isMatch } from '../../../../src/core/glob.ts';
-import { textLengthMax } from '../../../../src/core/limits.ts';
+import { parsedTextMax } from '../../../../src/core/limits.ts';
 import type { RuleSettings } from '../../../../src/core/settings.ts';
 
 const settings: RuleSettings = {
@@ -174,21 +174,33 @@ describe('rules on a single call', () => {
     assert.equal(onCall('length>2|abort', '*', [['a', 'b', 'c']]), undefined, 'a list has no keys');
   });
 
-  it('ignore calls without a number under the key, unless the rule names the tool', () => {
-    for (const args of [
-      undefined,
-      [],
-      [7],
-      [[{ amount: 9 }]],
-      [{ other: 9 }],
-      [{ amount: 'lots' }],
-      [{ amount: null }],
-    ]) {
+  it('ignore calls without the key, unless the rule names the tool', () => {
+    for (const args of [undefined, [], [7], [[{ amount: 9 }]], [{ other: 9 }], [{ amount: undefined }]]) {
       for (const target of ['*', 'agent:A', 'tool:*']) assert.equal(onCall('amount>5|abort', target, args), undefined);
       for (const target of ['tool:pay', 'tool:p*', 'pay']) assert.ok(onCall('amount>5|abort', target, args));
       assert.equal(onCall('amount>5|abort', 'tool:mail', args), undefined);
     }
     assert.equal(onCall('amount>5|abort', 'pay', [{}], { onMissing: 'pending' }), undefined);
+  });
+
+  it('fire for every target on a key that is present and no number', () => {
+    for (const amount of [
+      'lots',
+      null,
+      '1,000',
+      '$1000',
+      [1000],
+      '0x3e8',
+      '1000 USD',
+      '1e400',
+      '１０００',
+      {},
+      true,
+      '',
+    ])
+      for (const target of ['*', 'agent:A', 'tool:*', 'tool:pay'])
+        assert.ok(onCall('amount>5|abort', target, [{ amount }]), `${amount} ${target}`);
+    assert.equal(onCall('amount>5|abort', '*', [{ amount: '4' }]), undefined);
   });
 
   it('fire on NaN and infinite numbers', () => {
@@ -320,13 +332,33 @@ describe('the table row of a value that cannot be read', () => {
 });
 
 describe('a result that is text', () => {
-  it('is read by a rule for all targets only if the text is a JSON object within the length limit', () => {
+  it('is read by a rule for all targets if the text is a JSON object; a longer text is searched as a whole', () => {
     const json = (length: number) => `{"note":"secret","pad":"${'x'.repeat(length - 26)}"}`;
     const fires = (result: string) => onResult('output:note|contains:secret|abort', '*', result) !== undefined;
     assert.equal(json(100).length, 100);
-    assert.equal(fires(json(textLengthMax)), true);
-    assert.equal(fires(json(textLengthMax + 1)), false);
+    assert.equal(fires(json(parsedTextMax)), true);
+    assert.equal(fires(json(parsedTextMax + 1)), true);
+    assert.equal(fires(`{"note":"harmless","pad":"${'x'.repeat(parsedTextMax)}"}`), false);
     assert.equal(fires('[{"note":"secret"}]'), false);
     assert.equal(fires('{"note":"secret"'), false);
+  });
+
+  it('is found in the text blocks and the structured content of an MCP result', () => {
+    const fires = (result: unknown) => onResult('output:note|contains:secret|abort', '*', result) !== undefined;
+    const text = '{"note":"a secret"}';
+    assert.equal(
+      fires({
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'text', text },
+        ],
+      }),
+      true,
+    );
+    assert.equal(fires([{ type: 'text', text }]), true);
+    assert.equal(fires({ content: [{ type: 'resource', resource: { text } }] }), true);
+    assert.equal(fires({ content: [], structuredContent: { note: 'a secret' } }), true);
+    assert.equal(fires({ content: [{ type: 'text', text: '{"note":"fine"}' }] }), false);
+    assert.equal(fires({ content: 7 }), false);
   });
 });
