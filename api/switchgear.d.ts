@@ -152,6 +152,7 @@ export interface Card {
     readonly state: 'open' | 'answered' | 'used' | 'expired';
     readonly answer?: CardAction;
     readonly by?: string;
+    readonly from?: AnswerOrigin;
     readonly expiresAtMs?: number;
     readonly digest?: string;
     readonly step?: CardStep;
@@ -396,6 +397,7 @@ export type EntryBody = {
     readonly target: string | null;
     readonly reason: string;
     readonly by: string;
+    readonly from?: AnswerOrigin;
 } | {
     readonly type: 'internal-error';
     readonly where: string;

@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   supervisor: ['core', 'ports', 'platform', 'guard'],
   hooks: ['core', 'ports', 'platform', 'guard', 'agents', 'supervisor'],
   chains: ['core', 'ports', 'platform', 'document', 'policy', 'guard', 'stores/memory', 'approvers', 'supervisor'],
-  operator: ['core', 'ports', 'coordination', 'stores', 'supervisor', 'chains/run', 'guard/internal'],
+  operator: ['core', 'ports', 'coordination', 'stores', 'supervisor', 'chains/run', 'approvers', 'guard/internal'],
   cli: [
     'core',
     'ports',

@@ -1,8 +1,6 @@
 /** The interface of a command: arguments in, lines out, an exit code back. */
 
-import { userName } from '../approvers/user-name.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { reasonLengthMax } from '../core/limits.ts';
 
 /** The environment of a command; tests pass their own. */
 export interface Terminal {
@@ -83,11 +81,6 @@ export function readArgs(
   if (positionals.length > maxPositionals)
     throw usageError(`too many arguments: ${positionals.slice(maxPositionals).join(' ')}`);
   return { positionals, switches: enabled, values };
-}
-
-/** Reads `--by`, the name of the operator; the default is the user of this process. */
-export function parseOperator({ values }: ParsedArgs): string {
-  return (values.get('--by') ?? userName()).slice(0, reasonLengthMax);
 }
 
 /** The error for an unknown or missing verb: `expected 'lint' or 'explain', got 'lnt'`. */

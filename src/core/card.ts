@@ -30,7 +30,10 @@ export interface Card {
   readonly actions: readonly CardAction[];
   readonly state: 'open' | 'answered' | 'used' | 'expired';
   readonly answer?: CardAction;
+  /** The user of the system who answered. */
   readonly by?: string;
+  /** The process that the answer came from. */
+  readonly from?: AnswerOrigin;
   readonly expiresAtMs?: number;
   /** The keyed digest of what is approved: the tool, its whole input, the task and the rules that ask. */
   readonly digest?: string;
@@ -48,6 +51,19 @@ export interface QuestionCard extends Card {
   readonly input?: string;
 }
 
+/** The process that an answer or an order came from. */
+export interface AnswerOrigin {
+  /**
+   * How it was told apart from an agent. `operator`: no guarded agent started it. `code`: a person typed a code at the
+   * terminal. `unattended`: a trusted policy allows answers without a terminal.
+   */
+  readonly how: 'operator' | 'code' | 'unattended';
+  /** Names and ids of the process and its ancestors. */
+  readonly processes: string;
+  /** What `--by` says. */
+  readonly note?: string;
+}
+
 /** The chain step that a card is about. */
 export interface CardStep {
   readonly run: string;
@@ -59,7 +75,13 @@ export interface CardStep {
 
 /** A change of a card. */
 export type CardEvent =
-  | { readonly type: 'card-answered'; readonly atMs: number; readonly answer: CardAction; readonly by: string }
+  | {
+      readonly type: 'card-answered';
+      readonly atMs: number;
+      readonly answer: CardAction;
+      readonly by: string;
+      readonly from?: AnswerOrigin | undefined;
+    }
   | { readonly type: 'card-used'; readonly atMs: number }
   | { readonly type: 'card-expired'; readonly atMs: number };
 
@@ -72,7 +94,13 @@ export function changeCard(card: Card, event: CardEvent): Card {
     case 'card-answered':
       if (card.state !== 'open' || isPast(card, event.atMs)) return card;
       if (!card.actions.includes(event.answer)) return card; // Only an offered action can be chosen.
-      return { ...card, state: 'answered', answer: event.answer, by: event.by };
+      return {
+        ...card,
+        state: 'answered',
+        answer: event.answer,
+        by: event.by,
+        ...(event.from && { from: event.from }),
+      };
     case 'card-used':
       // Single use, and never after the card expired.
       if (card.state !== 'answered' || isPast(card, event.atMs)) return card;

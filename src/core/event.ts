@@ -1,7 +1,7 @@
 /** All events: the input of controls, and the entries of the journal. */
 
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
-import type { Card } from './card.ts';
+import type { AnswerOrigin, Card } from './card.ts';
 import type { Gauge } from './control.ts';
 import type { ResultMark } from './controls/loop/result-mark.ts';
 import type { TaskSettings } from './settings.ts';
@@ -284,6 +284,8 @@ export type EntryBody =
       readonly target: string | null;
       readonly reason: string;
       readonly by: string;
+      /** The process that the order came from. */
+      readonly from?: AnswerOrigin;
     }
   | { readonly type: 'internal-error'; readonly where: string; readonly message: string; readonly code: Code };
 

@@ -268,6 +268,8 @@ export const skipReasonMax = 100;
 export const drainMs = 250;
 /** Agent runs that a store lists, and how long a store keeps one after its last write. */
 export const agentRunsMax = 1_000;
+/** The ancestors of a process that are read. */
+export const ancestorsMax = 1_000;
 export const agentRunKeepMs = 90 * 86_400_000;
 /** Characters of one line of an agent's stream; a longer line is skipped and counted. */
 export const agentLineMax = 4_194_304;
@@ -313,6 +315,8 @@ export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
+/** Processes that run hooks of one session. */
+export const hookHostsMax = 8;
 /** The lease of a session's lock, and the shortest and longest interval of the hooks that wait for the lock. */
 export const hookLeaseMs = 5_000;
 export const hookLockPollMinMs = 4;

@@ -223,6 +223,11 @@ export interface ApprovalSettings {
   readonly timeoutSecs: number;
   /** Names of arguments whose values a question masks, beside those that look like secrets. @default [] */
   readonly redact: readonly string[];
+  /**
+   * Whether commands that answer may run without a terminal while an agent runs. Needs a trusted policy.
+   * @default false
+   */
+  readonly unattended: boolean;
 }
 
 /** The cost of a model call whose price is unknown. */

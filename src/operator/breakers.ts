@@ -95,7 +95,7 @@ export interface TripResult {
 /** Opens the stored breakers of a tool, and by an order those that a process creates later. */
 export async function tripBreakers(
   store: CrossProcessStore,
-  { target, reason, by, settings }: TripRequest,
+  { target, reason, by, from, settings }: TripRequest,
 ): Promise<TripResult> {
   const atMs = store.clock.nowMs();
   const expiry = settings.recovery === 'timed' ? { untilMs: atMs + settings.recoveryTimeoutSecs * 1000 } : {};
@@ -103,7 +103,7 @@ export async function tripBreakers(
   const breakers = (await readStoredBreakers(store)).filter(({ name }) => name === target);
   await commitOrder(
     store,
-    { type: 'order-given', order: 'trip', target, reason, by },
+    { type: 'order-given', order: 'trip', target, reason, by, ...(from && { from }) },
     (orders) => ({ ...orders, trips: withOrder(orders.trips, { target, atMs, reason, ...expiry }) }),
     breakers.slice(0, storeBatchMax).map((each) => makeTripChange(store, each, openSettings, atMs)),
   );
@@ -127,13 +127,14 @@ function makeTripChange(
 /** Closes the breakers of a tool, or all for null, and ends their trips; returns the breakers as they were before. */
 export async function resetBreakers(
   store: CrossProcessStore,
-  { target, reason, by }: OrderRequest,
+  { target, reason, by, from }: OrderRequest,
 ): Promise<readonly StoredBreaker[]> {
   const storedBreakers = await readStoredBreakers(store);
   const breakers = storedBreakers.filter((each) => (target ?? each.name) === each.name && hasCounted(each));
   const atMs = store.clock.nowMs();
   const changes = breakers.map((each) => makeResetChange(store, each, atMs));
-  const isSent = await commitOrder(store, { type: 'order-given', order: 'reset', target, reason, by }, (orders) => {
+  const entry = { type: 'order-given', order: 'reset', target, reason, by, ...(from && { from }) } as const;
+  const isSent = await commitOrder(store, entry, (orders) => {
     const trips = target === null ? [] : withoutTarget(orders.trips, target);
     return trips.length === orders.trips.length && changes.length === 0 ? undefined : { ...orders, trips };
   });

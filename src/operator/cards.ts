@@ -11,6 +11,7 @@ import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
 import { readInput, withInput } from '../guard/internal.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
+import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
 import { storeWriteError } from './orders.ts';
 
@@ -63,8 +64,8 @@ export function describeSubject({ step, task }: Card): string {
 
 /** Describes the state of a card: its answer, `expired`, `open` or the time left. */
 export function describeCardState(card: Card, atMs: number): TableCell {
-  const { state, answer, by, expiresAtMs } = card;
-  if (answer !== undefined) return { text: `${answer} by ${by ?? 'somebody'}`, style: 'dim' };
+  const { state, answer, expiresAtMs } = card;
+  if (answer !== undefined) return { text: `${answer} by ${describeAnswerer(card)}`, style: 'dim' };
   if (state === 'expired' || isExpired(card, atMs)) return { text: 'expired', style: 'dim' };
   return { text: expiresAtMs === undefined ? 'open' : `${formatTimeSpan(expiresAtMs - atMs)} left`, style: 'yellow' };
 }
@@ -98,13 +99,13 @@ export async function answerQuestion(
   store: CrossProcessStore,
   idPrefix: string,
   answer: CardAction,
-  by: string,
+  operator: Operator,
 ): Promise<Card> {
   const atMs = store.clock.nowMs();
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
   const objection = findObjection(card, answer, atMs);
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
-  const { status, card: answeredCard } = await answerInStore(store, card, answer, by);
+  const { status, card: answeredCard } = await answerInStore(store, card, answer, operator);
   if (status !== 'taken' || answeredCard === undefined) {
     const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `there is no card ${sanitizeText(card.id)} any more`);
@@ -118,9 +119,9 @@ export async function answerInStore(
   store: CrossProcessStore,
   { id }: Card,
   answer: CardAction,
-  by: string,
+  { by, from }: Operator,
 ): Promise<AnswerResult> {
-  const result = await answerStoredCard(store, id, answer, by);
+  const result = await answerStoredCard(store, id, answer, by, from);
   if (result.status === 'unavailable') throw storeWriteError('the store is unavailable');
   return result;
 }
@@ -139,8 +140,14 @@ function findObjection(card: Card, answer: CardAction, atMs: number): string | u
 }
 
 /** The message for a card that has an answer already. */
-export function describeEarlierAnswer({ id, answer, by = 'somebody' }: Card): string {
-  return `${sanitizeText(id)} was answered already: ${answer} by ${sanitizeText(by)}`;
+export function describeEarlierAnswer(card: Card): string {
+  return `${sanitizeText(card.id)} was answered already: ${card.answer} by ${sanitizeText(describeAnswerer(card))}`;
+}
+
+/** Names who answered a card: the user, and in parentheses the note and an answer without a terminal. */
+function describeAnswerer({ by = 'somebody', from }: Card): string {
+  const remarks = [from?.note ?? [], from?.how === 'unattended' ? 'unattended' : []].flat();
+  return remarks.length === 0 ? by : `${by} (${remarks.join(', ')})`;
 }
 
 /** The message for a card that accepts other answers than this one. */

@@ -6,6 +6,7 @@ import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody, EntryType } from '../core/event.ts';
 import { journalEntriesMax, ordersMax } from '../core/limits.ts';
 import type { Change, CrossProcessStore, PendingEntry } from '../ports/store.ts';
+import type { Operator } from './authorize.ts';
 import { findLastSeq, readJournalEntries } from './journal.ts';
 import { listTasks, type OperatorTask } from './tasks.ts';
 
@@ -20,12 +21,10 @@ export type OrderEntry = Extract<EntryBody, { readonly type: 'order-given' }>;
 export type TaskOrder = 'halt' | 'pause' | 'resume';
 
 /** Whom an order concerns, and who gives it. */
-export interface OrderRequest {
+export interface OrderRequest extends Operator {
   /** A task or tool; null means all. */
   readonly target: string | null;
   readonly reason: string;
-  /** The operator, for the journal. */
-  readonly by: string;
 }
 
 /** How the tasks reacted to an order. */
@@ -77,14 +76,14 @@ export async function orderTasks(
   order: TaskOrder,
   request: OrderRequest,
 ): Promise<OrderResult> {
-  const { target, reason, by } = request;
+  const { target, reason, by, from } = request;
   const kind = orderKinds[order];
   const tasks = await listTasks(store);
   const targets = tasks
     .filter(({ id, state }) => (target ?? id) === id && kind.states.includes(state))
     .map(({ id }) => id);
   const fromSeq = (await findLastSeq(store.shared)) + 1;
-  const entry = { type: 'order-given', order, target, reason, by } as const;
+  const entry = { type: 'order-given', order, target, reason, by, ...(from && { from }) } as const;
   const isSent = await commitOrder(store, entry, (orders, atMs) => kind.change(orders, request, atMs));
   if (!isSent) throw notPausedError(target, ordersCell(store).state);
   const acknowledged = await waitForAcknowledgements(store, fromSeq, kind.acknowledgement, targets, target);

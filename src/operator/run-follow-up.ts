@@ -4,6 +4,7 @@ import type { Card, CardAction } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
+import type { Operator } from './authorize.ts';
 import { answerInStore, describeEarlierAnswer, describeOtherAnswers, findByIdPrefix, readCards } from './cards.ts';
 import { sanitizeText } from './format.ts';
 
@@ -43,7 +44,7 @@ export async function followUpOnRun(
   store: CrossProcessStore,
   idPrefix: string,
   followUp: RunFollowUp,
-  by: string,
+  operator: Operator,
 ): Promise<FollowUpResult> {
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card');
   const run = (await readRuns(store)).find((each) => each.card === card.id);
@@ -55,7 +56,7 @@ export async function followUpOnRun(
   // The waiting process reads the new request from the record as soon as it sees the answer.
   if (isAwaited && followUp.action === 'narrow')
     await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
-  const answeredCard = await answerRunCard(store, card, cardActions[action], by);
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
   await store.shared.settled();
   if (isAwaited) return { card: answeredCard, status: 'forwarded' };
   switch (action) {
@@ -74,8 +75,13 @@ function findChoices({ actions }: Card): HaltChoices {
   return { retry: actions.includes('retry_raised'), narrow: actions.includes('narrow_scope') };
 }
 
-async function answerRunCard(store: CrossProcessStore, card: Card, action: CardAction, by: string): Promise<Card> {
-  const { status, card: answeredCard } = await answerInStore(store, card, action, by);
+async function answerRunCard(
+  store: CrossProcessStore,
+  card: Card,
+  action: CardAction,
+  operator: Operator,
+): Promise<Card> {
+  const { status, card: answeredCard } = await answerInStore(store, card, action, operator);
   if (status === 'taken' && answeredCard !== undefined) return answeredCard;
   throw new SwitchgearError(
     'not_answered',

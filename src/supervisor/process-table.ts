@@ -1,6 +1,7 @@
 /** Lists the processes of this machine: from /proc if it exists, otherwise with `ps`. */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { processesMax } from '../core/limits.ts';
 
 /** A process. A process id may be reused; together with the start time it is unique. */
@@ -40,6 +41,30 @@ export function findProcess(pid: number): ProcessInfo | undefined {
 /** Whether the environment of a process contains a text; false if it cannot be read. */
 export function hasEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean {
   return readProcFile(`/proc/${pid}/environ`)?.includes(mark) ?? false;
+}
+
+/** The command line of a process; empty if it cannot be read. */
+export function readCommandLine(pid: number): readonly string[] {
+  const text = readProcFile(`/proc/${pid}/cmdline`)?.toString('utf8');
+  if (text !== undefined) return text.split('\0').slice(0, -1);
+  if (hasProc()) return [];
+  const line = runPs(['-p', String(pid), '-o', 'args=']).trim();
+  return line === '' ? [] : line.split(/\s+/);
+}
+
+/** The file name of the program of a process; undefined if it cannot be read. */
+export function readProgramName(pid: number): string | undefined {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`));
+  } catch {
+    return undefined; // The process belongs to another user, or the system has no /proc.
+  }
+}
+
+/** Whether one start time is earlier than another one of the same machine; false if they cannot be compared. */
+export function isEarlier(began: string, other: string): boolean {
+  const parse = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text));
+  return parse(began) < parse(other);
 }
 
 /** The PID namespace of this process; empty if the system has none. */

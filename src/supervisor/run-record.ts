@@ -80,6 +80,11 @@ export function isHere({ machine, boot }: RecordedProcess): boolean {
   return boot === readBootId() && (boot !== '' || machine === hostname());
 }
 
+/** Whether a recorded process is a running process of this machine and namespace. */
+export function isSameProcess(recorded: RecordedProcess, { pid, began }: Pick<ProcessInfo, 'pid' | 'began'>): boolean {
+  return recorded.pid === pid && recorded.began === began && isHere(recorded);
+}
+
 /** All stored runs. */
 export async function readRuns({ shared }: Store): Promise<readonly RunRecord[]> {
   const stored = (await shared?.read(prefix, agentRunsMax)) ?? [];

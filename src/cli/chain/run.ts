@@ -15,6 +15,7 @@ import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
+import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -121,7 +122,7 @@ async function runInStore(
       policy,
       env: terminal.env,
       store,
-      approver: createApprover(terminal, store, stop),
+      approver: await createApprover(terminal, store, stop),
       log: switches.has('--verbose') ? terminal.err : 'silent',
       abilities,
       ...(isText && {
@@ -141,8 +142,13 @@ async function runInStore(
 }
 
 /** Asks at the terminal, if there is one, and in the inbox. Leaving the terminal at a question cancels the run. */
-function createApprover({ input, err }: Terminal, store: CrossProcessStore, stop: AbortController): Approver {
-  if (input === undefined) return cardApprover({ store });
+async function createApprover(
+  { input, err, env }: Terminal,
+  store: CrossProcessStore,
+  stop: AbortController,
+): Promise<Approver> {
+  // The terminal of a guarded agent is no place to ask a person.
+  if (input === undefined || (await isBelowGuardedAgent(store, env))) return cardApprover({ store });
   const terminalApprover = atTerminal({ input });
   return firstAnswer(
     {

@@ -1,6 +1,5 @@
 /** The commands `switchgear chain list`, `show`, `cancel` and `resolve` for the runs of a store. */
 
-import { userName } from '../../approvers/user-name.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -8,6 +7,7 @@ import { sanitizeText } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError, verbError } from '../command.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatusCell } from './report.ts';
@@ -47,11 +47,11 @@ export function createReadOnlyChains(store: CrossProcessStore): Chains {
 async function withChains<T>(
   parsedArgs: ParsedArgs,
   terminal: Terminal,
-  work: (chains: Chains, clock: Clock) => Promise<T>,
+  work: (chains: Chains, store: CrossProcessStore) => Promise<T>,
 ): Promise<T> {
   const address = findStoreAddress(parsedArgs, terminal);
   if (!storeExists(address)) throw new SwitchgearError('unknown_run', `the store ${address.name} does not exist yet`);
-  return withStore(address, (store) => work(createReadOnlyChains(store), store.clock));
+  return withStore(address, (store) => work(createReadOnlyChains(store), store));
 }
 
 export async function listChainRuns(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -85,7 +85,7 @@ export async function listChainRuns(args: readonly string[], terminal: Terminal)
 export async function showChainRun(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json', '--outputs'], 1, ['--store']);
   const name = requireRunId(parsedArgs, 'show');
-  await withChains(parsedArgs, terminal, async (chains, clock) => {
+  await withChains(parsedArgs, terminal, async (chains, { clock }) => {
     const id = await resolveRunId(chains, name);
     const run = await chains.show(id);
     const outputs = parsedArgs.switches.has('--outputs') ? await chains.outputs(id) : undefined;
@@ -101,8 +101,10 @@ export async function showChainRun(args: readonly string[], terminal: Terminal):
 export async function cancelChainRun(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--by']);
   const name = requireRunId(parsedArgs, 'cancel');
-  await withChains(parsedArgs, terminal, async (chains, clock) => {
-    const run = await chains.cancel(await resolveRunId(chains, name), readOperatorName(parsedArgs));
+  await withChains(parsedArgs, terminal, async (chains, store) => {
+    const { clock } = store;
+    const { by } = await identifyOperator(store, parsedArgs, terminal, 'tighten');
+    const run = await chains.cancel(await resolveRunId(chains, name), by);
     terminal.out(
       parsedArgs.switches.has('--json')
         ? JSON.stringify(run, null, 2)
@@ -118,8 +120,9 @@ export async function resolveChainRun(args: readonly string[], terminal: Termina
   const how = parsedArgs.positionals[1];
   if (how !== 'done' && how !== 'redo') throw verbError('chain resolve ID', ['done', 'redo'], how);
   const output = parseOutput(parsedArgs, how);
-  await withChains(parsedArgs, terminal, async (chains, clock) => {
-    const by = readOperatorName(parsedArgs);
+  await withChains(parsedArgs, terminal, async (chains, store) => {
+    const { clock } = store;
+    const { by } = await identifyOperator(store, parsedArgs, terminal, 'loosen');
     const run = await chains.resolve(await resolveRunId(chains, name), how, {
       by,
       ...(output && { output: output.value }),
@@ -147,8 +150,4 @@ function parseOutput({ values }: ParsedArgs, how: 'done' | 'redo'): { readonly v
   } catch {
     throw usageError(`--output must be JSON, got ${JSON.stringify(text.slice(0, 200))}`);
   }
-}
-
-function readOperatorName({ values }: ParsedArgs): string {
-  return values.get('--by') ?? userName();
 }

@@ -1,6 +1,5 @@
 /** The commands `switchgear trip` and `switchgear reset`: open or close breakers of every process on a store. */
 
-import { userName } from '../../approvers/user-name.ts';
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import { secsMax } from '../../core/limits.ts';
@@ -9,6 +8,7 @@ import { resetBreakers, type StoredBreaker, tripBreakers } from '../../operator/
 import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy/load-policy.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { parseOrderReason, parseOrderRequest } from './order-args.ts';
 
@@ -21,7 +21,8 @@ export const tripCommand: Command = {
     const settings = await tripSettings(parsedArgs, tool, terminal);
     const reason = parseOrderReason(parsedArgs);
     return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
-      const trip = await tripBreakers(store, { target: tool, reason, by: userName(), settings });
+      const operator = await identifyOperator(store, parsedArgs, terminal, 'tighten');
+      const trip = await tripBreakers(store, { target: tool, reason, ...operator, settings });
       const { breakers, atMs, untilMs } = trip;
       if (parsedArgs.switches.has('--json')) {
         const opened = breakers.map(({ key }) => key);
@@ -59,7 +60,8 @@ export const resetCommand: Command = {
     const parsedArgs = readArgs(args, ['--json', '--all'], 1, ['--store']);
     const request = parseOrderRequest(parsedArgs, 'TOOL');
     return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
-      reportReset(await resetBreakers(store, request), request.target, parsedArgs, terminal);
+      const operator = await identifyOperator(store, parsedArgs, terminal, 'loosen');
+      reportReset(await resetBreakers(store, { ...request, ...operator }), request.target, parsedArgs, terminal);
       return exitCodes.ok;
     });
   },

@@ -3,7 +3,8 @@
 import { sanitizeText } from '../../operator/format.ts';
 import { followUpOnRun, type RunFollowUp } from '../../operator/run-follow-up.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
-import { exitCodes, type ParsedArgs, parseOperator, type Terminal, usageError } from '../command.ts';
+import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { resumeRun } from '../run/resume.ts';
 
 /** A verb of `switchgear inbox`; returns the exit code. */
@@ -31,7 +32,9 @@ function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): Inb
   return async (store, parsedArgs, terminal) => {
     const followUp = parseFollowUp(parsedArgs);
     const asJson = parsedArgs.switches.has('--json');
-    const result = await followUpOnRun(store, parsedArgs.positionals[1]!, followUp, parseOperator(parsedArgs));
+    const effect = followUp.action === 'pause' ? 'tighten' : 'loosen';
+    const operator = await identifyOperator(store, parsedArgs, terminal, effect);
+    const result = await followUpOnRun(store, parsedArgs.positionals[1]!, followUp, operator);
     if (asJson) terminal.out(JSON.stringify(result.card, null, 2));
     const print = asJson ? () => undefined : terminal.out;
     const id = sanitizeText(result.card.id);

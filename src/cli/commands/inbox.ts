@@ -27,12 +27,12 @@ import {
   type Command,
   exitCodes,
   type ParsedArgs,
-  parseOperator,
   readArgs,
   type Terminal,
   usageError,
   verbError,
 } from '../command.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';
@@ -48,7 +48,7 @@ export const command: Command = {
     'inbox list [--all]               list open questions, halts and notices; with --all also closed ones',
     'inbox show ID                    show one card in full; a prefix of the id is enough',
     'inbox approve ID [--for F]       approve: F is once (the default), run or always',
-    'inbox decline ID                 decline; --by NAME names the operator, also with approve',
+    'inbox decline ID                 decline; --by TEXT is a note beside the user, also with approve',
     'inbox standing [--drop ID]       list standing approvals, or withdraw one',
     ...runUsage,
   ],
@@ -156,7 +156,9 @@ async function answerCard(
   terminal: Terminal,
   answer: CardAction,
 ): Promise<number> {
-  const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, parseOperator(parsedArgs));
+  const effect = answer === 'decline' ? 'tighten' : 'loosen';
+  const operator = await identifyOperator(store, parsedArgs, terminal, effect);
+  const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, operator);
   if (parsedArgs.switches.has('--json')) {
     terminal.out(JSON.stringify(card, null, 2));
     return exitCodes.ok;
@@ -179,7 +181,8 @@ async function standing(store: CrossProcessStore, parsedArgs: ParsedArgs, termin
   const wanted = values.get('--drop');
   if (wanted !== undefined) {
     const approval = findByIdPrefix(all, wanted, 'standing approval');
-    await dropStandingApproval(store, approval, parseOperator(parsedArgs));
+    const { by } = await identifyOperator(store, parsedArgs, terminal, 'tighten');
+    await dropStandingApproval(store, approval, by);
     await store.shared.settled();
     terminal.out(
       switches.has('--json')

@@ -1,13 +1,12 @@
 /** Reads the arguments that the commands for orders share: TARGET, --all and --reason. */
 
-import { userName } from '../../approvers/user-name.ts';
 import { reasonLengthMax } from '../../core/limits.ts';
 import type { OrderRequest } from '../../operator/orders.ts';
 import { type ParsedArgs, usageError } from '../command.ts';
 
-/** Reads the target, or null for `--all`, the reason, and the user as the operator. */
-export function parseOrderRequest(parsedArgs: ParsedArgs, argument: 'TASK' | 'TOOL'): OrderRequest {
-  return { target: parseTarget(parsedArgs, argument), reason: parseOrderReason(parsedArgs), by: userName() };
+/** Reads the target, or null for `--all`, and the reason. */
+export function parseOrderRequest(parsedArgs: ParsedArgs, argument: 'TASK' | 'TOOL'): Omit<OrderRequest, 'by'> {
+  return { target: parseTarget(parsedArgs, argument), reason: parseOrderReason(parsedArgs) };
 }
 
 function parseTarget({ positionals, switches }: ParsedArgs, argument: string): string | null {

@@ -6,9 +6,9 @@ import { defaultSettings } from '../../core/controls/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
-import { exitCodes, parseOperator, readArgs, type Terminal } from '../command.ts';
-import { isBelowGuardedAgent } from '../policy/below-agent.ts';
+import { exitCodes, readArgs, type Terminal } from '../command.ts';
 import { nameSettings } from '../policy/describe-policy.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
 import { deleteTrust, writeTrust } from '../policy/trusted-policies.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -20,10 +20,7 @@ export async function trustPolicyFile(args: readonly string[], terminal: Termina
   const { waiting: settings } = tightenSettings(defaultSettings, policy.settings);
   const isUndone = parsedArgs.switches.has('--undo');
   return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
-    if (!isUndone && (await isBelowGuardedAgent(store, terminal.env))) {
-      throw new SwitchgearError('operator_required', 'refused: only a person may trust a policy, in another terminal');
-    }
-    const by = parseOperator(parsedArgs);
+    const { by } = await identifyOperator(store, parsedArgs, terminal, isUndone ? 'tighten' : 'loosen');
     const path = resolve(terminal.cwd, file);
     if (isUndone) {
       if (!deleteTrust(digest, terminal.env)) throw new SwitchgearError('not_found', `${file} is not trusted`);

@@ -5,6 +5,7 @@ import { type OrderResult, orderTasks, type TaskOrder } from '../../operator/ord
 import type { EndTreeResult } from '../../supervisor/end-tree.ts';
 import { endLostRun } from '../../supervisor/lost-runs.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { parseOrderRequest } from './order-args.ts';
 
@@ -28,10 +29,12 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
       const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
       const request = parseOrderRequest(parsedArgs, 'TASK');
       return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
+        const effect = order === 'resume' ? 'loosen' : 'tighten';
+        const operator = await identifyOperator(store, parsedArgs, terminal, effect);
         const lost = order === 'halt' && request.target !== null ? await endLostRun(store, request.target) : undefined;
         if (lost !== undefined)
           return reportLostRun(request.target!, lost, parsedArgs.switches.has('--json'), terminal);
-        const result = await orderTasks(store, order, request);
+        const result = await orderTasks(store, order, { ...request, ...operator });
         return reportOrder(order, request.target, result, parsedArgs.switches.has('--json'), terminal);
       });
     },

@@ -6,6 +6,7 @@ import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts'
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
+import { readHookOrigin, recordSessionHost } from '../../hooks/hook-origin.ts';
 import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
 import { type LockedSession, redactState } from '../../hooks/session/session-lock.ts';
@@ -18,7 +19,7 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
-import { isBelowGuardedAgent } from '../policy/below-agent.ts';
+import { isBelowRun } from '../policy/below-run.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
@@ -41,8 +42,10 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   const { host, payload, event, parsedArgs, terminal, untilMs } = run;
   const { env } = terminal;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
+  // A hook inside another process, such as a test, has no host.
+  const origin = terminal.isShortLived === true ? readHookOrigin() : undefined;
   const work = async (store: CrossProcessStore) => {
-    const place = { isBelowAgent: () => isBelowGuardedAgent(store, env) };
+    const place = { isBelowAgent: () => isBelowRun(store, env) };
     const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
     let effective = hookPolicy;
     // Other hooks of the session may see the change, too.
@@ -101,7 +104,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
     const begin = async (session: LockedSession) => {
       await applySessionPolicy(runtime, store, session, hookPolicy);
-      if (spending) await accountUsage(context, session, spending).catch(swallow);
+      if (origin !== undefined) await recordSessionHost(context, session, origin, event.session);
+      if (spending !== undefined) await accountUsage(context, session, spending).catch(swallow);
     };
     const context: HookContext = {
       runtime,

@@ -2,9 +2,9 @@
 
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { CrossProcessStore, Store } from '../../ports/store.ts';
+import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { isBelowGuardedAgent } from './below-agent.ts';
 import { describePolicy, describeWaiting } from './describe-policy.ts';
 import { type CallerPlace, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
 

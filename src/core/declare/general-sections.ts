@@ -78,6 +78,11 @@ const approval = {
     [],
     'fewer',
   ),
+  unattended: flag(
+    'Whether commands that answer may run without a terminal while an agent runs. Needs a trusted policy.',
+    false,
+    false,
+  ),
 } as const satisfies FieldsOf<ApprovalSettings>;
 
 const prices = {

@@ -13,6 +13,8 @@ export interface SessionState {
   readonly tasks: number;
   /** Earlier tasks that have ended but still have running subagents. */
   readonly older: readonly string[];
+  /** The processes that ran hooks of the session. */
+  readonly hosts?: readonly SessionHost[];
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, SessionSubagent>>;
@@ -33,6 +35,12 @@ export interface SessionPolicy {
   readonly base: string;
   /** The wall time since when these settings are in force. */
   readonly atMs: number;
+}
+
+/** A process that runs hooks. */
+export interface SessionHost {
+  readonly pid: number;
+  readonly began: string;
 }
 
 /** A running subagent. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { userName } from '../../../src/approvers/user-name.ts';
 import { createChains } from '../../../src/chains/run/chains.ts';
 import { main } from '../../../src/cli/main.ts';
 import type { Store } from '../../../src/ports/store.ts';
@@ -10,6 +11,8 @@ import { redisStore } from '../../../src/stores/redis/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { chainOf, counting, step } from '../../chains/run/run-setup.ts';
 import { storePlace, testOn } from '../../stores/both-stores.ts';
+
+const user = userName();
 
 const { folder, server } = storePlace();
 let places = 0;
@@ -92,7 +95,11 @@ for (const [name, placeOf] of Object.entries(kinds)) {
       err: '',
     });
     const again = await inbox(place, 'decline', short);
-    assert.deepEqual(again, { code: 1, out: '', err: `switchgear: ${card} was answered already: approve by bob` });
+    assert.deepEqual(again, {
+      code: 1,
+      out: '',
+      err: `switchgear: ${card} was answered already: approve by ${user} (bob)`,
+    });
     const run = await life(place, (chains) => chains.resume('r', { wait: false }));
     assert.deepEqual(
       run.steps.map(({ status }) => status),
@@ -122,7 +129,7 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal((await life(place, (chains) => chains.resume('one'))).status, 'done');
     assert.equal((await life(place, (chains) => chains.run(chain, {}, { id: 'two' }))).status, 'done');
     const listed = await inbox(place, 'standing');
-    const [, id = ''] = /^ {2}(\w+) {2}plan {2}by bob {2}.*chain:plan\|ability:pay\|confirm$/.exec(listed.out) ?? [];
+    const [, id = ''] = /^ {2}(\w+) {2}plan {2}by \S+ {2}.*chain:plan\|ability:pay\|confirm$/.exec(listed.out) ?? [];
     assert.equal((await inbox(place, 'standing', '--drop', id.slice(0, 6))).out, `dropped ${id}: plan asks again`);
     assert.equal((await inbox(place, 'standing')).out, 'No standing approvals.');
     const three = await life(place, (chains) => chains.run(chain, {}, { id: 'three', wait: false }));

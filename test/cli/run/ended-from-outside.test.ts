@@ -118,7 +118,7 @@ test('a paused run is suspended until it is resumed', long, async () => {
   const states = () => named('n=0; while').map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0]);
   await until(() => states().includes('T'));
   const before = out();
-  assert.equal((await home.run(['resume', task!.id])).code, 0);
+  assert.equal((await home.runAtTerminal(['resume', task!.id])).code, 0);
   await until(() => out().length > before.length && !states().includes('T'));
   await home.run(['halt', task!.id, '--reason', 'enough']);
   const { code, err } = await finished;

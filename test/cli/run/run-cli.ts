@@ -25,6 +25,8 @@ export interface TestHome {
   /** Starts it; the store is the folder's own. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): StartedProcess;
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<FinishedProcess>;
+  /** Runs it at a terminal of its own, as a person in a second window does; `keys` is typed. */
+  runAtTerminal(args: readonly string[], keys?: string): Promise<FinishedProcess>;
   /** The command lines that agents were started with. */
   startedCommands(): readonly (readonly string[])[];
   clear(): void;
@@ -48,7 +50,8 @@ export function createTestHome(bin = ourBin): TestHome {
   const store = `sqlite:${join(folder, 'state.db')}`;
   const log = join(folder, 'started.log');
   const { PATH = '' } = process.env;
-  const start: TestHome['start'] = (args, more = {}) => {
+  const start: TestHome['start'] = (args, more = {}) => spawnIn(process.execPath, [bin, ...args], more);
+  const spawnIn = (program: string, args: readonly string[], more: Readonly<Record<string, string>>) => {
     const env = {
       HOME: folder,
       PATH: [folder, dirname(process.execPath), PATH].join(delimiter),
@@ -56,7 +59,7 @@ export function createTestHome(bin = ourBin): TestHome {
       FAKE_LOG: log,
       ...more,
     };
-    const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
+    const child = spawn(program, args, { cwd: folder, env, stdio: 'pipe' });
     const { out, err } = collectOutput(child);
     const finished = new Promise<FinishedProcess>((resolve) => {
       child.on('close', (code, signal) => resolve({ code, signal, out: out(), err: err() }));
@@ -70,6 +73,12 @@ export function createTestHome(bin = ourBin): TestHome {
     run: (args, env) => {
       const { child, finished } = start(args, env);
       child.stdin.end();
+      return finished;
+    },
+    runAtTerminal(args, keys = '') {
+      const line = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
+      const { child, finished } = spawnIn('script', ['-qec', line, '/dev/null'], {});
+      child.stdin.end(keys);
       return finished;
     },
     startedCommands() {

@@ -1,6 +1,6 @@
 /** Answers or expires cards in the store, so that any process that waits for the card sees it. */
 
-import { type Card, type CardAction, changeCard } from '../../../core/card.ts';
+import { type AnswerOrigin, type Card, type CardAction, changeCard } from '../../../core/card.ts';
 import { removedInputKeepMs } from '../../../core/limits.ts';
 import { inputKey } from '../../../guard/internal.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -18,17 +18,18 @@ export async function answerStoredCard(
   id: string,
   answer: CardAction,
   by: string,
+  from?: AnswerOrigin,
 ): Promise<AnswerResult> {
   const atMs = store.clock.nowMs();
   let before: Card | undefined;
   let card: Card | undefined;
   const update = (stored: Card | undefined) => {
     before = stored;
-    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by });
+    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by, from });
     return card;
   };
   const current = store.card(id);
-  const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by });
+  const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by, from });
   const entries =
     answeredCard === undefined
       ? []

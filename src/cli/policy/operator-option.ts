@@ -1,0 +1,27 @@
+/** Identifies the operator of a command that answers or gives orders; refuses the commands of guarded agents. */
+
+import { authorizeOperator, type Operator, type OperatorRequest } from '../../operator/authorize.ts';
+import { askForTerminalCode } from '../../operator/terminal-code.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import type { ParsedArgs, Terminal } from '../command.ts';
+import { loadPolicyInForce } from './policy-in-force.ts';
+
+/** Returns the user of this process, with `--by` as a note; throws `operator_required`. */
+export function identifyOperator(
+  store: CrossProcessStore,
+  { values }: ParsedArgs,
+  terminal: Terminal,
+  effect: OperatorRequest['effect'],
+): Promise<Operator> {
+  return authorizeOperator(store, {
+    effect,
+    env: terminal.env,
+    note: values.get('--by'),
+    async allowsUnattended() {
+      // The variables of a process that may belong to an agent are not trusted, only the list of trusted policies.
+      const { policy } = await loadPolicyInForce(undefined, terminal, { isBelowAgent: async () => true });
+      return policy.settings.approval.unattended;
+    },
+    askForCode: (reason) => askForTerminalCode(reason, store.clock),
+  });
+}

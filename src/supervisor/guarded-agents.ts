@@ -1,0 +1,146 @@
+/**
+ * Tells agent and operator apart: whether a process is below an agent that a store guards. An agent is guarded by a
+ * live run, whose record names its process, or by hooks, which record the process of their host.
+ */
+
+import { cellKey } from '../core/cell-key.ts';
+import { agentRunsMax, hookKeepMs } from '../core/limits.ts';
+import type { Store } from '../ports/store.ts';
+import { type ProcessChain, readProcessChain } from './process-chain.ts';
+import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo, readBootId } from './process-table.ts';
+import {
+  describeProcess,
+  isHere,
+  isSameProcess,
+  type RecordedProcess,
+  type RunRecord,
+  readRuns,
+} from './run-record.ts';
+
+/** The place of a process. */
+export type Placement = {
+  readonly chain: ProcessChain;
+} & (
+  | { readonly kind: 'guarded'; readonly agent: GuardedAgent }
+  | { readonly kind: 'operator' }
+  /** No guarded agent was found above the process, but one may have started it. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+);
+
+/** An agent that a store guards. */
+export interface GuardedAgent {
+  readonly by: 'run' | 'hooks';
+  /** The name of the agent, and its task or session. */
+  readonly name: string;
+  readonly id: string;
+  /** The process of the agent, once known. */
+  readonly process?: RecordedProcess | undefined;
+  /** Processes of a run that have left its tree without its variable. */
+  readonly members?: RunRecord['members'];
+  /** The supervisor of a run. */
+  readonly supervisor?: RecordedProcess;
+  /** The variable that all processes of a live run have. */
+  readonly mark?: string | undefined;
+  /** Whether the agent may be running; then it may have started processes that have left its tree. */
+  readonly isRunning: boolean;
+}
+
+/** The recorded host of hooks. */
+interface RecordedHost {
+  readonly agent: string;
+  readonly session: string;
+  readonly process: RecordedProcess;
+}
+
+const hostPrefix = 'agent-host/';
+
+/** Records the process that runs hooks as the host of a session; kept while the store knows the session. */
+export async function recordHost(
+  store: Store,
+  host: Pick<ProcessInfo, 'pid' | 'began'>,
+  identity: { readonly agent: string; readonly session: string },
+): Promise<void> {
+  const key = hostPrefix + cellKey(readBootId(), host.began, String(host.pid));
+  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs });
+  const state = { ...identity, process: describeProcess(host) };
+  await store.shared?.commit({ changes: [{ cell, update: () => ({ state }) } as never] });
+}
+
+/** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
+async function readGuardedAgents(store: Store): Promise<readonly GuardedAgent[]> {
+  const runs = (await readRuns(store)).map(fromRun);
+  const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
+  const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost)]));
+  return [...runs, ...hosts].filter(
+    ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
+  );
+}
+
+function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
+  // A run without a recorded agent process is just starting it.
+  const isStarting = agentProcess === undefined && state === 'running' && isRunningHere(owner);
+  const isRunning = isStarting || (agentProcess !== undefined && isRunningHere(agentProcess));
+  return { by: 'run', name: agent, id: task, process: agentProcess, members, supervisor: owner, mark, isRunning };
+}
+
+function fromHost({ agent, session, process: host }: RecordedHost): GuardedAgent {
+  return { by: 'hooks', name: agent, id: session, process: host, isRunning: isRunningHere(host) };
+}
+
+/** Whether a recorded process runs on this machine. Inside another PID namespace it cannot be seen, and may run. */
+function isRunningHere(recorded: RecordedProcess): boolean {
+  if (!isHere(recorded)) return false;
+  return !isSameNamespace(recorded) || findProcess(recorded.pid)?.began === recorded.began;
+}
+
+function isSameNamespace({ space = '' }: RecordedProcess): boolean {
+  return space === '' || space === describeProcess({ pid: 0, began: '' }).space;
+}
+
+/** Whether this process is below an agent that the store guards. */
+export async function isBelowGuardedAgent(store: Store, env: Environment = process.env): Promise<boolean> {
+  return (await placeProcess(store, env)).kind === 'guarded';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Places a process, by default this one, whose environment is `env`. */
+export async function placeProcess(
+  store: Store,
+  env: Environment = process.env,
+  chain: ProcessChain = readProcessChain(),
+): Promise<Placement> {
+  const agents = await readGuardedAgents(store);
+  const guarding = agents.find((agent) => isBelow(agent, chain, env));
+  if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
+  const running = agents.filter(({ isRunning }) => isRunning);
+  const reason = running.length === 0 ? undefined : findDoubt(running, chain);
+  return reason === undefined ? { kind: 'operator', chain } : { kind: 'unknown', reason, chain };
+}
+
+function isBelow(agent: GuardedAgent, { links }: ProcessChain, env: Environment): boolean {
+  const { process: agentProcess, members = [], supervisor, mark } = agent;
+  const isMember = ({ pid, began }: ProcessInfo) => members.some((each) => each[0] === pid && each[1] === began);
+  if (supervisor !== undefined && isHere(supervisor) && links.some(isMember)) return true;
+  if (agentProcess !== undefined && links.some((link) => isSameProcess(agentProcess, link))) return true;
+  // The supervisor itself is no agent, and everything below it is.
+  if (supervisor !== undefined && links.slice(1).some((link) => isSameProcess(supervisor, link))) return true;
+  if (mark === undefined) return false;
+  return env[mark] !== undefined || links.some((link) => hasEnvironmentMark(link, `${mark}=`));
+}
+
+/**
+ * Why a process may have been started by a running agent although the agent is not above it; undefined if it was not.
+ * A process that leaves the tree of an agent becomes a child of the first process of the system or of a service. So
+ * the chain must contain a process that is older than all agents and no service, and the process needs a terminal.
+ */
+function findDoubt(running: readonly GuardedAgent[], { links, isComplete }: ProcessChain): string | undefined {
+  if (!isComplete) return 'its parent processes cannot be read';
+  if (!links[0]!.hasTerminal) return 'it has no terminal';
+  const agents = running.flatMap((agent) => agent.process ?? agent.supervisor ?? []);
+  if (agents.some((agent) => !isSameNamespace(agent))) return 'an agent runs in another PID namespace';
+  const isOlder = ({ began }: ProcessInfo) => agents.every((agent) => isEarlier(began, agent.began));
+  const isService = ({ pid, parent }: ProcessInfo) => pid === 1 || parent <= 1;
+  const isPlaced = links.some((link) => isOlder(link) && !isService(link));
+  return isPlaced ? undefined : 'all its parent processes are younger than a running agent';
+}
