@@ -223,7 +223,6 @@ const thenables: Attempts<{ readonly make: () => unknown; readonly ends: 'succes
 ];
 
 function thenable(then: Then): unknown {
-  // biome-ignore lint/suspicious/noThenProperty: a thenable is the attack
   return { then };
 }
 
