@@ -34,7 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   approvers: ['core', 'ports'],
   prices: ['core', 'ports'],
   compat: ['core', 'ports', 'guard', 'policy'],
-  adapters: ['core', 'ports', 'platform', 'guard'],
+  adapters: ['core', 'ports', 'platform', 'guard', 'prices'],
   agents: ['core', 'ports', 'platform', 'guard'],
   supervisor: ['core', 'ports', 'platform', 'guard'],
   hooks: ['core', 'ports', 'platform', 'guard', 'agents', 'supervisor'],

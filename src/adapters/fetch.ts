@@ -7,9 +7,10 @@ import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { hostCall, recordUsage } from '../guard/entries/host-call.ts';
+import { hostCall } from '../guard/entries/host-call.ts';
 import { guardOnce } from './host/guard-once.ts';
 import { makeHaltFacts, refusalText } from './host/host-run.ts';
+import { estimateUsage, meterUsage } from './host/meter-usage.ts';
 import { createUsageReader } from './host/provider-usage.ts';
 
 /** Options of `protect` for `fetch`. */
@@ -50,13 +51,21 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
     const signal = init?.signal ?? undefined;
     const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal });
     if ('refusal' in answer) return makeRefusedResponse(answer.refusal);
-    return answer.value.ok && task !== undefined ? meterResponse(answer.value, gear, task, model) : answer.value;
+    return answer.value.ok && task !== undefined
+      ? meterResponse(answer.value, gear, task, model, init?.body)
+      : answer.value;
   };
   return guardOnce(fetch, gear, () => guarded as F & object);
 }
 
 /** Reads the usage while the response passes through, and counts it when the body ends or its reader stops. */
-function meterResponse(response: Response, gear: Switchgear, task: Task, requestedModel: string): Response {
+function meterResponse(
+  response: Response,
+  gear: Switchgear,
+  task: Task,
+  requestedModel: string,
+  request: unknown,
+): Response {
   if (response.body === null) return response;
   const reader = createUsageReader(fetchBodyMax);
   const decoder = new TextDecoder();
@@ -69,7 +78,13 @@ function meterResponse(response: Response, gear: Switchgear, task: Task, request
       }
     } finally {
       const usage = reader.end();
-      if (usage !== undefined) recordUsage(gear, task, { ...usage, model: usage.model ?? requestedModel });
+      const writtenLength = reader.uncountedLength();
+      const model = usage?.model ?? requestedModel;
+      if (writtenLength !== undefined && model !== '') {
+        const estimate = estimateUsage(model, typeof request === 'string' ? request.length : 0, writtenLength);
+        const outputTokens = Math.max(estimate.outputTokens, usage?.outputTokens ?? 0);
+        meterUsage(gear, task, { ...estimate, ...usage, model, outputTokens });
+      } else if (usage !== undefined) meterUsage(gear, task, { ...usage, model });
     }
   };
   const { status, statusText, headers, url } = response;

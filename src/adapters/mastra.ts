@@ -2,9 +2,10 @@
 
 import type { Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { beginHostCall, type OpenCall, recordUsage } from '../guard/entries/host-call.ts';
+import { beginHostCall, type OpenCall } from '../guard/entries/host-call.ts';
 import { guardOnce, isGuardedBy } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
+import { meterUsage } from './host/meter-usage.ts';
 import { openWorker } from './host/open-worker.ts';
 
 /** The settings that the adapter reads; all others pass unchanged. */
@@ -174,7 +175,7 @@ function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, message
     settle({ error: new DOMException('the run was suspended before the call ended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
-  recordUsage(host.gear, task, {
+  meterUsage(host.gear, task, {
     model: run.model,
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,

@@ -119,3 +119,37 @@ test('outside any task responses pass unchanged', async () => {
   const { openai } = stage([json(chat)]);
   assert.equal((await ask(openai)).choices.length, 1);
 });
+
+test('an OpenAI stream without usage is estimated from its characters, and marked as estimated', async () => {
+  const chunk = (content: string) => ({ id: 'c', model: 'gpt-4o', choices: [{ index: 0, delta: { content } }] });
+  const { openai, task } = stage([events(chunk('x'.repeat(4000)), chunk('y'.repeat(4000)))]);
+  const messages = [{ role: 'user' as const, content: 'z'.repeat(40_000) }];
+  await task.run(async () => {
+    for await (const _ of await openai.chat.completions.create({ model: 'gpt-4o', messages, stream: true }));
+  });
+  const { tokens, spendUsd, estimatedUsd } = task.snapshot();
+  assert.ok(tokens > 12_000 && tokens < 12_100, `${tokens}`);
+  assert.equal(estimatedUsd, spendUsd);
+});
+
+test('an Anthropic stream that breaks off has its input, and an estimate of its output', async () => {
+  const usage = { input_tokens: 1000, output_tokens: 1 };
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-4', content: [], usage };
+  const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x'.repeat(4000) } };
+  const start = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
+  const { anthropic, task } = stage([events({ type: 'message_start', message }, start, delta, delta)]);
+  await task.run(async () => {
+    const stream = await anthropic.messages.create({ model: 'x', max_tokens: 9, messages: question, stream: true });
+    for await (const event of stream) if (event.type === 'content_block_delta') break;
+  });
+  const { tokens, estimatedUsd } = task.snapshot();
+  assert.ok(tokens >= 2000 && tokens <= 3000, `${tokens}`);
+  assert.ok((estimatedUsd ?? 0) > 0);
+});
+
+test('a model that only the price book knows has its price without being asked', async () => {
+  const { openai, task } = stage([json({ ...chat, model: 'gpt-4-32k' })]);
+  await task.run(() => openai.chat.completions.create({ model: 'gpt-4-32k', messages: question }));
+  assert.equal(task.snapshot().guessedUsd, undefined);
+  assert.ok(Math.abs(task.snapshot().spendUsd - (100 * 60 + 20 * 120) / 1e6) < 1e-6);
+});

@@ -71,7 +71,8 @@ function createGenerate(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
       const params = isHiding ? removeOpenTools(callParams, run, task) : callParams;
       const { halt, value } = await callModel(model, run, task, params, (finalParams) => model.doGenerate(finalParams));
       const content = value?.content ?? [];
-      if (value !== undefined) observeResponse(model.modelId, run, task, content, value.usage);
+      if (value !== undefined)
+        observeResponse(`${model.provider}/${model.modelId}`, run, task, content, value.usage, params.prompt);
       runs.recordCalls(run, task, halt === undefined ? listCallIds(content) : []);
       if (halt === undefined) return value as Generated;
       const closingParts = content.filter((part) => !isToolCallPart(part));
@@ -98,7 +99,9 @@ function createStream(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
       const { halt, value } = await callModel(model, run, task, params, (finalParams) => model.doStream(finalParams));
       return {
         ...value,
-        stream: ReadableStream.from(observeStream(value?.stream ?? emptyStream, model, runs, run, task, halt)),
+        stream: ReadableStream.from(
+          observeStream(value?.stream ?? emptyStream, model, runs, run, task, halt, value && params.prompt),
+        ),
       };
     } catch (error) {
       run.endCall(task);
@@ -117,6 +120,7 @@ async function* observeStream(
   run: HostRun,
   task: Task,
   halt: Refusal | undefined,
+  prompt: AiSdkPrompt | undefined,
 ): AsyncGenerator<AiSdkPart> {
   const calls: AiSdkPart[] = [];
   let text = '';
@@ -137,7 +141,7 @@ async function* observeStream(
       }
     }
   } finally {
-    observeResponse(model.modelId, run, task, [{ type: 'text', text }, ...calls], usage);
+    observeResponse(`${model.provider}/${model.modelId}`, run, task, [{ type: 'text', text }, ...calls], usage, prompt);
     runs.recordCalls(run, task, halt === undefined ? listCallIds(calls) : []);
     run.endCall(task); // Also when the stream fails or its reader stops.
   }

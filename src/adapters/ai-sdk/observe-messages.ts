@@ -4,9 +4,9 @@
  */
 
 import type { Task } from '../../guard/api.ts';
-import { recordUsage } from '../../guard/entries/host-call.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { HostRun } from '../host/host-run.ts';
+import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
 
 /** A piece of content, of a stream or of a message. */
 export type AiSdkPart = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -15,15 +15,18 @@ export type AiSdkPrompt = readonly { readonly role: string; readonly content: un
 
 /** Reports an answer of the model to its task. */
 export function observeResponse(
-  modelId: string,
+  model: string,
   run: HostRun,
   task: Task,
   content: readonly AiSdkPart[],
   usage: unknown,
+  prompt: AiSdkPrompt | undefined,
 ): void {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   task.observe({ type: 'assistant', text, toolUse: listCallIds(content).length > 0 });
-  if (usage !== undefined) recordUsage(run.gear, task, { ...readUsage(usage), model: modelId });
+  // Some providers report no usage, and neither does a stream that broke off.
+  if (/\d/.test(JSON.stringify(usage) ?? '')) meterUsage(run.gear, task, { ...readUsage(usage), model });
+  else if (prompt !== undefined) meterUsage(run.gear, task, estimateUsage(model, lengthOf(prompt), lengthOf(content)));
 }
 
 /** The ids of the calls in an answer, except those that the provider runs. */

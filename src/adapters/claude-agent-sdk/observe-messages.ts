@@ -1,7 +1,7 @@
 /** Reports the messages of Claude to their tasks: the text and usage of each model call, once, when it is complete. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { recordUsage } from '../../guard/entries/host-call.ts';
+import { meterUsage } from '../host/meter-usage.ts';
 
 interface Message {
   readonly type?: unknown;
@@ -44,7 +44,7 @@ export function createMessageObserver(gear: Switchgear, taskOf: (message: Messag
     const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
     // `input_tokens` of Claude excludes cached tokens, both read and written.
     const inputTokens = (usage.input_tokens ?? 0) + cacheReadTokens + cacheWriteTokens;
-    recordUsage(gear, task, {
+    meterUsage(gear, task, {
       model,
       inputTokens,
       outputTokens: usage.output_tokens ?? 0,

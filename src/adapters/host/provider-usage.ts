@@ -6,7 +6,12 @@ export interface UsageReader {
   append(text: string): void;
   /** Returns the usage at the end of the response. */
   end(): Usage | undefined;
+  /** The characters that the model wrote in a stream, if its final usage did not come; undefined if it came. */
+  uncountedLength(): number | undefined;
 }
+
+/** The texts in the events of a stream: answers, reasoning and arguments of calls. */
+const writtenText = /"(?:content|text|arguments|partial_json|thinking|reasoning|delta)":\s*"((?:[^"\\]|\\.)*)"/g;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,6 +22,8 @@ export function createUsageReader(lengthMax: number): UsageReader {
   let isTooLong = false;
   let model: string | undefined;
   let usage: Fields | undefined;
+  let writtenLength = 0;
+  let hasFinalUsage = false;
 
   /** Reads one JSON text. A stream reports the usage in parts, and the last value of each count is used. */
   function read(json: string): void {
@@ -28,13 +35,17 @@ export function createUsageReader(lengthMax: number): UsageReader {
       if (typeof source.model === 'string') model = source.model;
       const counts = Object.entries(asFields(source.usage)).filter(([, value]) => value !== null);
       usage = { ...usage, ...Object.fromEntries(counts) };
+      // Anthropic reports a first count with the message, and the final one at its end.
+      hasFinalUsage ||= counts.length > 0 && payload.type !== 'message_start';
     } catch {
       // An incomplete event or an unknown format is ignored.
     }
   }
 
   function readLine(line: string): void {
-    if (line.startsWith('data:')) read(line.slice('data:'.length));
+    if (!line.startsWith('data:')) return;
+    for (const [, text = ''] of line.matchAll(writtenText)) writtenLength += text.length;
+    read(line.slice('data:'.length));
   }
 
   return {
@@ -55,6 +66,7 @@ export function createUsageReader(lengthMax: number): UsageReader {
       else if (!isTooLong) read(text);
       return usage && { ...readTokens(usage), ...(model !== undefined && { model }) };
     },
+    uncountedLength: () => (isStream && !hasFinalUsage ? writtenLength : undefined),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
-import { hostCall, recordUsage } from '../../guard/entries/host-call.ts';
+import { hostCall } from '../../guard/entries/host-call.ts';
 import {
   beginTurn,
   claimClosingAnswer,
@@ -11,8 +11,16 @@ import {
   makeRefusedError,
   refusalText,
 } from '../host/host-run.ts';
+import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
 import { visibleTools } from '../host/visible-tools.ts';
-import { type AiMessageLike, type Handler, loadMessageClasses, type ModelRequest, messageText } from './shapes.ts';
+import {
+  type AiMessageLike,
+  type Handler,
+  loadMessageClasses,
+  type MessageLike,
+  type ModelRequest,
+  messageText,
+} from './shapes.ts';
 
 export async function callModel(
   run: HostRun,
@@ -35,7 +43,7 @@ export async function callModel(
         ? await hostCall(run.gear, name, [], () => handler(request), host)
         : { refusal: task.halt };
     if ('value' in answer) {
-      if (!observeResponse(run, task, answer.value, name)) run.end(task);
+      if (!observeResponse(run, task, answer.value, name, request.messages)) run.end(task);
       return answer.value;
     }
     if (answer.refusal.kind !== 'halt') throw makeRefusedError(answer.refusal);
@@ -58,7 +66,7 @@ async function closingAnswer(
     try {
       const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
       message = findAiMessage(value);
-      observeResponse(run, task, value, readModelName(request.model));
+      observeResponse(run, task, value, readModelName(request.model), request.messages);
     } catch (error) {
       if (request.runtime.signal?.aborted) throw error;
       // Without a closing answer of the model, the adapter writes the answer.
@@ -76,14 +84,24 @@ async function closingAnswer(
 }
 
 /** Reports an answer to the task; returns whether it contains tool calls. */
-function observeResponse(run: HostRun, task: Task, value: unknown, name: string): boolean {
+function observeResponse(
+  run: HostRun,
+  task: Task,
+  value: unknown,
+  name: string,
+  prompt: readonly MessageLike[],
+): boolean {
   const message = findAiMessage(value);
   if (message === undefined) return true; // A command, which the graph handles.
   const calls = message.tool_calls?.length ?? 0;
   task.observe({ type: 'assistant', text: messageText(message), toolUse: calls > 0 });
   const { usage_metadata: usage, response_metadata: metadata } = message;
-  if (usage !== undefined) {
-    recordUsage(run.gear, task, {
+  if (usage === undefined) {
+    const promptLength = prompt.reduce((length, each) => length + messageText(each).length, 0);
+    const answerLength = messageText(message).length + lengthOf(message.tool_calls);
+    meterUsage(run.gear, task, estimateUsage(name, promptLength, answerLength));
+  } else {
+    meterUsage(run.gear, task, {
       model: String(metadata?.model_name ?? metadata?.model ?? name),
       inputTokens: usage.input_tokens ?? 0,
       outputTokens: usage.output_tokens ?? 0,

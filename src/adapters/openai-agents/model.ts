@@ -4,8 +4,9 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { hostCall, recordUsage } from '../../guard/entries/host-call.ts';
+import { hostCall } from '../../guard/entries/host-call.ts';
 import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
+import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 
 /** The subset of a model that is used. */
@@ -32,6 +33,7 @@ interface ModelResponse {
 interface StreamEvent {
   readonly type: string;
   readonly response?: ModelResponse;
+  readonly delta?: string;
 }
 
 export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear, name: string): M {
@@ -68,9 +70,22 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
     const call = () => target.getStreamedResponse(request);
     const answer = await hostCall(gear, name, [], call, { kind: 'model', task, signal: request.signal });
     if ('refusal' in answer) throw makeRefusedError(answer.refusal);
-    for await (const event of answer.value) {
-      if (event.type === 'response_done' && event.response) observeResponse(gear, task, request, event.response, name);
-      yield event;
+    let isDone = false;
+    let writtenLength = 0;
+    try {
+      for await (const event of answer.value) {
+        writtenLength += event.delta?.length ?? 0;
+        if (event.type === 'response_done' && event.response) {
+          isDone = true;
+          observeResponse(gear, task, request, event.response, name);
+        }
+        yield event;
+      }
+    } finally {
+      // A stream that broke off reports no usage.
+      if (!isDone && task !== undefined) {
+        meterUsage(gear, task, estimateUsage(name, lengthOf(request.input), writtenLength));
+      }
     }
   }
 
@@ -104,11 +119,14 @@ function observeResponse(
     task.observe({ type: 'tool_use', id, name: String(tool), input: String(input) });
     task.observe({ type: 'tool_result', id, ok: true, output: String(tool) });
   }
-  if (usage === undefined) return;
+  if (usage === undefined) {
+    meterUsage(gear, task, estimateUsage(name, lengthOf(request.input), lengthOf(output)));
+    return;
+  }
   const { inputTokens, outputTokens, inputTokensDetails } = usage as Readonly<Record<string, number | undefined>>;
   const details = [inputTokensDetails].flat() as readonly (Readonly<Record<string, number>> | undefined)[];
   const sum = (key: string) => details.reduce((total, each) => total + (each?.[key] ?? 0), 0);
-  recordUsage(gear, task, {
+  meterUsage(gear, task, {
     model: name,
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,

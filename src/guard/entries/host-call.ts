@@ -9,7 +9,6 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer } from '../../ports/approver.ts';
-import type { Usage } from '../../ports/prices.ts';
 import type { Call, Switchgear, Task } from '../api.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import { formatInputLine, showInput } from '../approval/shown-input.ts';
@@ -39,7 +38,7 @@ import {
 import { followStream, isStream, isWebStream } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
-import { boundedModelName, priceUsage } from '../tasks/cost.ts';
+import { boundedModelName, type PricedUsage, priceUsage } from '../tasks/cost.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import { entryPlace, type TaskState } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
@@ -209,7 +208,7 @@ export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boole
 }
 
 /** Counts the usage of a host's model call, also in a halted task, whose closing answer is not free. */
-export function recordUsage(gear: Switchgear, task: Task, usage: Usage): void {
+export function recordUsage(gear: Switchgear, task: Task, usage: PricedUsage): void {
   const runtime = runtimeOf(gear);
   const node = task.halt === undefined ? undefined : nodeOf(runtime, task);
   if (node === undefined) {

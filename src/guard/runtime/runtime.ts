@@ -2,6 +2,7 @@
 
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
+import { builtinPrices } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
@@ -31,7 +32,7 @@ export interface Runtime {
   readonly project: string;
   readonly clock: Clock;
   readonly store: Store;
-  readonly prices: Prices;
+  prices: Prices;
   readonly approver: Approver | undefined;
   readonly mode: SwitchgearOptions['mode'];
   readonly throws: boolean;
@@ -151,4 +152,10 @@ export function runtimeOf(gear: Switchgear): Runtime {
 
 export function registerRuntime(gear: Switchgear, runtime: Runtime): void {
   insides.set(gear, runtime);
+}
+
+/** Gives a gear other prices, unless its user gave it some. */
+export function useDefaultPrices(gear: Switchgear, prices: Prices): void {
+  const runtime = runtimeOf(gear);
+  if (runtime.prices === builtinPrices) runtime.prices = prices;
 }
