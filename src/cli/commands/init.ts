@@ -76,8 +76,8 @@ export const command: Command = {
     );
     writeSettings(path, after);
     if (parsedArgs.switches.has('--undo')) return exitCodes.ok;
-    for (const line of adviceFor(host, parsedArgs)) terminal.out(line);
     terminal.out(await describePolicyHere(parsedArgs, terminal));
+    for (const line of adviceFor(host, parsedArgs)) terminal.out(line);
     return exitCodes.ok;
   },
 };

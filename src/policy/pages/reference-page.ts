@@ -45,6 +45,10 @@ an optional limit is switched off with the word \`"none"\`.
 A document with \`reset_timeout_seconds\` in \`circuit_breaker\` and no preset is a CueDeck document and starts
 from \`preset = "cuedeck"\`.
 
+The column *stricter* says which values protect more: a lower number, \`true\`, earlier words of the list, or only the
+default. A policy file that is found in a folder may make a setting stricter; anything else waits for
+[trust](../guides/policy.md).
+
 \`switchgear policy check\` checks a file, \`switchgear policy explain\` prints every effective value with its
 origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
 root of the package.`;
@@ -97,17 +101,23 @@ const environment = `## Environment
 
 A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
 if the setting allows one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value causes one warning
-and leaves the value of the policy in force. The environment cannot switch a protection off (\`off\`, \`none\`,
-\`loop.enabled\`); only a policy can. If two variables name one setting, the \`SWITCHGEAR_\` one wins.`;
+and leaves the value of the policy in force. \`off\`, \`none\` and \`loop.enabled=false\` are bad values: only a
+policy can switch these protections off. A value that protects less than the policy is reported by every process,
+and below an agent that the store guards it is not taken. If two variables name one setting, the \`SWITCHGEAR_\`
+one wins.
+
+\`SWITCHGEAR_POLICY\` names a policy file, \`SWITCHGEAR_TRUST\` the digests of trusted ones: see
+[policies and trust](../guides/policy.md).`;
 
 function renderSettingsTable(fields: SectionFields): string {
   const rows = Object.entries(fields).map(([name, setting]) => {
     const aliases = setting.aliases?.length
       ? ` Aliases: ${setting.aliases.map((alias) => `\`${alias}\``).join(', ')}.`
       : '';
-    return [`\`${name}\``, describeSetting(setting), describeDefault(name, setting), `${setting.doc}${aliases}`];
+    const columns = [describeSetting(setting), describeDefault(name, setting), describeStricter(setting)];
+    return [`\`${name}\``, ...columns, `${setting.doc}${aliases}`];
   });
-  return renderMarkdownTable(['setting', 'value', 'default', 'meaning'], rows);
+  return renderMarkdownTable(['setting', 'value', 'default', 'stricter', 'meaning'], rows);
 }
 
 function budgetTable(): string {
@@ -136,6 +146,14 @@ function describeSetting(setting: Setting): string {
     case 'names':
       return setting.of ? `table of ${setting.of.map((word) => `\`${word}\``).join(', ')}` : 'table of names';
   }
+}
+
+/** Which values protect more than others. */
+function describeStricter({ stricter }: Setting): string {
+  if (stricter === 'any') return '';
+  if (typeof stricter === 'boolean') return `\`${stricter}\``;
+  if (typeof stricter === 'string') return stricter === 'default' ? 'the default' : stricter;
+  return 'lowerThan' in stricter ? 'lower' : stricter.map((word) => `\`${word}\``).join(', ');
 }
 
 function describeDefault(name: string, setting: Setting): string {
