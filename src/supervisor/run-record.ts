@@ -43,6 +43,8 @@ export interface RunRecord {
   readonly mark?: string;
   /** Processes of the agent that no longer have that variable. */
   readonly members?: readonly TreeMember[];
+  /** The variables with settings that the operator gave to the run, which its hooks inherit. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** The counters and limits of the task. */
   readonly carried?: CarriedTask;
   /** Raised limits of halted subagents, by name. */

@@ -220,3 +220,44 @@ test('attack 18: a variable that allows shells in chains is loud', (context) => 
   const { stderr } = folder.command(['chain', 'run', 'a.yaml'], { SWITCHGEAR_ABILITIES_SHELL: 'true' });
   assert.match(stderr, /warning: SWITCHGEAR_ABILITIES_SHELL=true loosens abilities\.shell/);
 });
+
+/** Runs a shell command as the agent of a run. */
+const runAsAgent = (folder: Folder, script: string, env: Readonly<Record<string, string>> = {}) =>
+  folder.command(['run', '--raw', '--quiet', '--', '/bin/sh', '-c', script], env);
+const self = `'${process.execPath}' '${bin}'`;
+
+test('attack 04: an agent below run trusts no policy, and its variables give and trust none', (context) => {
+  const folder = newFolder(context);
+  folder.write('switchgear.toml', '[task]\nmax_tool_calls = 70\n');
+  const digest = digestOf(folder);
+  const trust = runAsAgent(folder, `${self} policy trust`);
+  assert.notEqual(trust.status, 0);
+  assert.match(trust.stderr, /refused/);
+  assert.match(folder.command(['policy', 'explain']).stdout, /max_tool_calls +50/);
+  for (const variable of [`SWITCHGEAR_TRUST=${digest}`, 'SWITCHGEAR_POLICY=switchgear.toml']) {
+    const { stdout, stderr } = runAsAgent(folder, `${variable} ${self} policy explain`);
+    assert.match(stdout, /max_tool_calls +50/, variable);
+    assert.match(stderr, /is ignored: this process is below an agent/);
+  }
+});
+
+test('attack 18: a variable that an agent below run sets loosens nothing', (context) => {
+  const folder = newFolder(context);
+  const { stdout, stderr } = runAsAgent(folder, `SWITCHGEAR_MODE=observe ${self} policy explain`);
+  assert.match(stdout, /mode +enforce/);
+  assert.match(stderr, /SWITCHGEAR_MODE="observe" is ignored: it loosens a setting below an agent/);
+  const hook = JSON.stringify({ session_id: 's-1', cwd: folder.path, ...bash('c1', 'ls').pre });
+  folder.write('switchgear.toml', noShell);
+  folder.write('event.json', hook);
+  const answered = runAsAgent(folder, `SWITCHGEAR_MODE=observe ${self} hook claude-code < event.json`);
+  assert.match(answered.stdout, /"permissionDecision":"deny"/);
+});
+
+test('a variable that the operator gave to run holds in the hooks below it, too', (context) => {
+  const folder = newFolder(context);
+  folder.write('switchgear.toml', noShell);
+  folder.write('event.json', JSON.stringify({ session_id: 's-1', cwd: folder.path, ...bash('c1', 'ls').pre }));
+  const env = { SWITCHGEAR_MODE: 'observe' };
+  const { stdout, stderr } = runAsAgent(folder, `${self} hook claude-code < event.json`, env);
+  assert.equal(stdout, '', stderr);
+});

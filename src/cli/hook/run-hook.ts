@@ -19,7 +19,7 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
-import { isBelowRun } from '../policy/below-run.ts';
+import { placeOfHook } from '../policy/hook-place.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
@@ -45,7 +45,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   // A hook inside another process, such as a test, has no host.
   const origin = terminal.isShortLived === true ? readHookOrigin() : undefined;
   const work = async (store: CrossProcessStore) => {
-    const place = { isBelowAgent: () => isBelowRun(store, env) };
+    const place = placeOfHook(store, env, origin);
     const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
     let effective = hookPolicy;
     // Other hooks of the session may see the change, too.

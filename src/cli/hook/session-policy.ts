@@ -16,6 +16,7 @@ import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Cell, Change, CrossProcessStore } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
 import type { CallerPlace, PolicyInForce } from '../policy/policy-in-force.ts';
+import { isPolicyVariable } from '../policy/policy-variables.ts';
 
 /** The policy of one hook process. */
 export interface HookPolicy {
@@ -51,14 +52,9 @@ export async function loadHookPolicy(
   terminal: Terminal,
   place: CallerPlace,
 ): Promise<HookPolicy> {
-  const ownVariables = /^SWITCHGEAR_(STORE|TASK|SESSION|TRUST|RUN_\w+)$/;
-  const isPolicyVariable = (name: string) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !ownVariables.test(name);
+  const hasVariable = Object.keys(terminal.env).some((name) => isPolicyVariable(name) && name !== 'SWITCHGEAR_TRUST');
   const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
-  if (
-    policyOption === undefined &&
-    !Object.keys(terminal.env).some(isPolicyVariable) &&
-    !files.some((path) => existsSync(path))
-  ) {
+  if (policyOption === undefined && !hasVariable && !files.some((path) => existsSync(path))) {
     return { policy: undefined, id: '', inForce: undefined };
   }
   const { loadPolicyInForce } = await import('../policy/policy-in-force.ts');

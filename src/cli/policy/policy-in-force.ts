@@ -14,6 +14,7 @@ import { findPolicy, parsePolicy, readPolicyText } from '../../policy/file/files
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import type { Terminal } from '../command.ts';
 import { digestText } from './policy-digest.ts';
+import { isPolicyVariable } from './policy-variables.ts';
 import { readTrust, type TrustRecord } from './trusted-policies.ts';
 
 /** How a command came to its policy file. */
@@ -104,11 +105,7 @@ export async function loadPolicyInForce(
 
 /** Asks for the place of the process once, and only if a variable could loosen something. */
 async function decideOnVariables(env: Terminal['env'], place: CallerPlace): Promise<MayLoosen> {
-  const ownVariables = /^SWITCHGEAR_(STORE|TASK|SESSION|RUN_\w+)$/;
-  const isAsked = Object.keys(env).some(
-    (name) => /^(SWITCHGEAR|BB_CIRCUIT_BREAKER)_/.test(name) && !ownVariables.test(name),
-  );
-  if (!isAsked || !(await place.isBelowAgent())) return () => true;
+  if (!Object.keys(env).some(isPolicyVariable) || !(await place.isBelowAgent())) return () => true;
   return (name, value) => place.isGiven?.(name, value) === true;
 }
 

@@ -13,11 +13,13 @@ import type { Store } from '../../ports/store.ts';
 import { type Child, type StartFailure, startChild } from '../../supervisor/child.ts';
 import { containCommand } from '../../supervisor/containment.ts';
 import { endTree } from '../../supervisor/end-tree.ts';
+import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { makeMarkName, type ProcessTree, processTree, type TreeMember } from '../../supervisor/process-tree.ts';
 import { describeProcess, describeThisProcess, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { watchTree } from '../../supervisor/tree-watch.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
+import { isPolicyVariable } from '../policy/policy-variables.ts';
 import { findStoreAddress, formatAddress, passwordOf, stateFolder } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
@@ -81,6 +83,7 @@ export async function launch(
     state: 'running',
     owner: describeThisProcess(),
     mark,
+    ...(await readGivenVariables(store, terminal)),
   };
   // Before the start, so that the first hook of the agent finds the run.
   writeRun(store, record);
@@ -118,6 +121,13 @@ export async function launch(
   };
   const unmarkedMembers = () => unmarked;
   return { ...launchInfo, signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
+}
+
+/** The variables with settings, no secrets; those of a run that an agent started may be the agent's. */
+async function readGivenVariables(store: Store, { env }: Terminal): Promise<Pick<RunRecord, 'variables'>> {
+  const names = Object.keys(env).filter((name) => isPolicyVariable(name) && !/(KEY|PASSWORD|SECRET)$/.test(name));
+  if (names.length === 0 || (await isBelowGuardedAgent(store, env))) return {};
+  return { variables: Object.fromEntries(names.map((name) => [name, env[name] ?? ''])) };
 }
 
 /** The name of the agent: the recognized program, else the command. */
