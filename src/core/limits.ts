@@ -340,6 +340,10 @@ export const retryDelayMs = 10;
 export const hookedToolsMax = 200;
 export const loopsLeftCallsMax = 8;
 export const loopsLeftGapMax = 3;
+/** Nested agents that a run books, and of each the session files and the ids of calls that are remembered. */
+export const nestedAgentsMax = 100;
+export const nestedFilesMax = 8;
+export const nestedIdsMax = 8;
 /** Characters of a call's arguments in the journal: redacted, and in full. */
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;

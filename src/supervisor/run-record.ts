@@ -34,6 +34,8 @@ export interface RunRecord {
   readonly cwd: string;
   /** The id of the agent's conversation, once known; some agents can resume it. */
   readonly conversation?: string;
+  /** The wall time of the start. */
+  readonly startedMs?: number;
   /** `waiting`: halted, and its process waits for an answer. `paused` and `halted`: no process runs it. */
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
   /** The supervisor. */

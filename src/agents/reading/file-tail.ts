@@ -21,6 +21,11 @@ export interface FileTailOptions {
    * @default false
    */
   readonly atEnd?: boolean;
+  /**
+   * The first byte to read.
+   * @default 0
+   */
+  readonly from?: number;
 }
 
 const chunkBytes = 65_536;
@@ -31,9 +36,9 @@ let chunk: Buffer | undefined;
 export function fileTail(
   path: string,
   line: (line: string) => void,
-  { atEnd = false }: FileTailOptions = {},
+  { atEnd = false, from = 0 }: FileTailOptions = {},
 ): FileTail {
-  let offset = 0;
+  let offset = from;
   let inode: number | undefined;
   let lines = boundedLines({ line });
 

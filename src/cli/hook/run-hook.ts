@@ -66,6 +66,11 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     if (joined !== undefined && event.type === 'call-proposed') {
       await reportHookedTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
     }
+    if (joined?.isWatched && event.session !== joined.conversation) {
+      const { reportToRun } = await import('./nested-report.ts');
+      const isBooked = await reportToRun(store, joined.task, host, payload, event);
+      if (!isBooked && event.type === 'call-proposed') return tooManyNested;
+    }
     const session = env.SWITCHGEAR_SESSION || event.session;
     // Under a run, the run counts usage.
     const transcript = isWatched ? undefined : host.transcript(payload);
@@ -139,6 +144,11 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   }
 }
 
+const tooManyNested: HookDecision = {
+  kind: 'deny',
+  reason: 'Switchgear refused this call: too many agents were started inside one run. Start no more; ask the person.',
+};
+
 /** Loads the price book, which is slow; hooks load it once for each model and cache the price. */
 async function openPrices(): Promise<Prices> {
   const { priceBook } = await import('../../prices/index.ts');
@@ -182,5 +192,6 @@ async function findJoinedRun(
     subagentLimits: below,
     observes: options?.includes('--observe') === true,
     isWatched,
+    conversation: run?.conversation,
   };
 }

@@ -10,12 +10,14 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { adoptHaltedTask, type CarriedTask, captureTask, countError, runtimeOf } from '../../guard/internal.ts';
+import { type NestedAgent, reportNestedRun } from '../../supervisor/hook-mailbox.ts';
 import type { TreeMember } from '../../supervisor/process-tree.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
 import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
 import { type HookReports, openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
+import { bookNestedAgents, type NestedAgents } from './nested-agents.ts';
 
 /** The result of one attempt. */
 export interface AttemptSummary {
@@ -73,11 +75,17 @@ class AttemptAccounting implements RunAccounting {
   readonly #onHalt: (halt: Refusal) => void;
   readonly #callEvidence = createCallEvidence();
   readonly #hookReports: HookReports;
+  readonly #nestedAgents: NestedAgents;
+  /** The conversations of the run's own agent. */
+  readonly #conversations = new Set<string>();
   #task: Task;
   #accounting: EventAccounting;
   #record: RunRecord;
   #watch: SessionWatch | undefined;
   #usdAtHalt = 0;
+  /** The counts of earlier tasks of the run, and the sum that the outer run has. */
+  #totalsBefore: RunTotals = { calls: 0, micros: 0, tokens: 0 };
+  #reportedTotal = 0;
   #isPolling = false;
   #polledMs = Number.NEGATIVE_INFINITY;
   #savedMs: number;
@@ -92,6 +100,7 @@ class AttemptAccounting implements RunAccounting {
     this.#runTask = runTask;
     this.#onHalt = onHalt;
     this.#hookReports = openHookReports(gear, store, firstTask);
+    this.#nestedAgents = bookNestedAgents(gear, (conversation, agent) => this.#isOwn(conversation, agent));
     this.#task = this.#startTask({ ...runTask.task, id: firstTask });
     this.#accounting = this.#startAccounting();
     this.#savedMs = clock.nowMs();
@@ -150,6 +159,7 @@ class AttemptAccounting implements RunAccounting {
   #watchConversation(conversation: string): void {
     const { terminal } = this.#context;
     const { agent, wallMs } = this.#launched;
+    this.#conversations.add(conversation);
     this.#saveRecord({ conversation });
     this.#watch?.close();
     this.#watch = sessionWatch(agent.cli, {
@@ -171,6 +181,7 @@ class AttemptAccounting implements RunAccounting {
     // In interactive mode each request of a person is a task of its own, with its own limits.
     if (this.#isInteractive && event.type === 'user' && event.by === 'person') {
       this.#accounting.end();
+      this.#totalsBefore = addTotals(this.#totalsBefore, captureTask(this.#context.gear, this.#task.id)?.budget);
       this.#task.end();
       this.#task = this.#startTask(this.#runTask.task);
       this.#accounting = this.#startAccounting();
@@ -183,6 +194,8 @@ class AttemptAccounting implements RunAccounting {
     this.#isPolling = true;
     for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event));
     this.#attempt(() => this.#hookReports.applyHalt(this.#task));
+    this.#attempt(() => this.#nestedAgents.poll(this.#hookReports.nested, this.#task));
+    this.#attempt(() => this.#reportToOuterRun());
     this.#isPolling = false;
     this.#polledMs = this.#context.clock.nowMs();
   }
@@ -195,6 +208,31 @@ class AttemptAccounting implements RunAccounting {
       countError(runtimeOf(this.#context.gear), 'run', error);
       return undefined;
     }
+  }
+
+  /** Whether a session that hooks reported belongs to the agent of the run, and is not a nested agent. */
+  #isOwn(conversation: string, { parents = [] }: NestedAgent): boolean {
+    if (this.#conversations.has(conversation)) return true;
+    const { agent, mode, child } = this.#launched;
+    // An interactive agent may begin another conversation, in the same process.
+    if (mode === 'interactive') return 'pid' in child && parents.includes(child.pid);
+    // The stream names the conversation before its first call.
+    const isNamed = agent.stream === 'events' ? agent.cli !== 'other' : agent.stream === 'asked' && mode !== 'pass';
+    return isNamed && this.#conversations.size === 0;
+  }
+
+  /** Reports the totals of this run to the run around it. */
+  #reportToOuterRun(): void {
+    const { gear, store, terminal } = this.#context;
+    const outer = terminal.env.SWITCHGEAR_TASK;
+    const budget = captureTask(gear, this.#task.id)?.budget;
+    if (!outer || budget === undefined || store.shared === undefined) return;
+    const { calls, treeCalls = 0, micros, tokens } = addTotals(this.#totalsBefore, budget);
+    const total = calls + treeCalls + micros + tokens;
+    if (total === this.#reportedTotal) return;
+    this.#reportedTotal = total;
+    const { agent: host, task } = this.#launched.record;
+    void reportNestedRun(store, outer, task, { host, calls: calls + treeCalls, micros, tokens });
   }
 
   /** Reads the usage of a model call from the session files before its effects are accounted. */
@@ -268,6 +306,18 @@ class AttemptAccounting implements RunAccounting {
       if (belongsToRun && kind === 'notice' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
     }
   }
+}
+
+type RunTotals = Pick<CarriedTask['budget'], 'calls' | 'treeCalls' | 'micros' | 'tokens'>;
+
+function addTotals(a: RunTotals, b: RunTotals | undefined): RunTotals {
+  if (b === undefined) return a;
+  return {
+    calls: a.calls + b.calls,
+    treeCalls: (a.treeCalls ?? 0) + (b.treeCalls ?? 0),
+    micros: a.micros + b.micros,
+    tokens: a.tokens + b.tokens,
+  };
 }
 
 /** The raised limits of a subagent that reached a limit of its own; undefined for a halt of the run itself. */

@@ -3,7 +3,7 @@
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { halt, runtimeOf } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
-import { dropHookMailbox, openHookMailbox } from '../../supervisor/hook-mailbox.ts';
+import { dropHookMailbox, type NestedAgent, openHookMailbox } from '../../supervisor/hook-mailbox.ts';
 
 export interface HookReports {
   /** Whether hooks cover a tool. */
@@ -12,6 +12,8 @@ export interface HookReports {
   applyHalt(task: Task): void;
   /** Whether hooks halted the task; then the call that exceeded the limit was refused. */
   readonly hasHalted: boolean;
+  /** The agents that the agent of the run started, by session. */
+  readonly nested: Readonly<Record<string, NestedAgent>>;
   /** Deletes the reports at the end of the run. */
   clear(): void;
 }
@@ -31,6 +33,9 @@ export function openHookReports(gear: Switchgear, store: Store, firstTask: strin
     },
     get hasHalted() {
       return mailbox.state.halt !== null;
+    },
+    get nested() {
+      return mailbox.state.nested ?? {};
     },
     clear: () => dropHookMailbox(store, firstTask),
   };

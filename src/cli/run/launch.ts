@@ -81,6 +81,7 @@ export async function launch(
     options: options.ownArgs,
     cwd: terminal.cwd,
     state: 'running',
+    startedMs: Date.now(),
     owner: describeThisProcess(),
     mark,
     ...(await readGivenVariables(store, terminal)),

@@ -28,6 +28,8 @@ export interface JoinedRun {
   readonly observes?: boolean;
   /** Whether the run is active and reachable; then it counts money and shared budgets, and reports halts. */
   readonly isWatched: boolean;
+  /** The conversation of the run's own agent, once known; another session is a nested agent. */
+  readonly conversation?: string | undefined;
 }
 
 /** Finds the task of an event; starts one if none is known. */

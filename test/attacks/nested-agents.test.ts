@@ -1,0 +1,61 @@
+/** Attacks on the budget of a run: an agent that starts other agents, whose conversations the run does not see. */
+
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { agentNode, createTestHome } from '../cli/run/run-cli.ts';
+import { bin } from '../harness/switchgear-bin.ts';
+
+const agent = fileURLToPath(new URL('./nested-agent.ts', import.meta.url));
+
+/** Runs a script of the stand-in under `switchgear run`; returns the exit code and the halt. */
+async function runAgent(script: string, ...flags: readonly string[]) {
+  const home = createTestHome();
+  for (const name of ['claude', 'gemini']) {
+    const path = join(home.folder, name);
+    writeFileSync(path, `#!/bin/sh\nexec ${agentNode} "${agent}" ${name} "$@"\n`);
+    chmodSync(path, 0o755);
+  }
+  const inner = join(home.folder, 'inner-run');
+  writeFileSync(inner, `#!/bin/sh\nNESTED_DEPTH=0 exec ${agentNode} "${bin}" run --quiet -- claude -p "$1"\n`);
+  chmodSync(inner, 0o755);
+  try {
+    const { code, out, err } = await home.run(['run', '--json', ...flags, '--', 'claude', '-p', script], {
+      SWITCHGEAR_BIN: bin,
+    });
+    const lines = out
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { readonly type?: string; readonly code?: string });
+    return { code, err, halt: lines.find(({ type }) => type === 'run-halted')?.code };
+  } finally {
+    home.clear();
+  }
+}
+
+test('attack 05: nested agents spend the money of the run', async () => {
+  const { code, halt, err } = await runAgent('start 4 claude | -p | calls+1,spend+3', '--max-spend', '50');
+  assert.equal(halt, 'token_spend_limit', err);
+  assert.equal(code, 75);
+});
+
+test('attack 05: the calls of nested agents add up below the run', async () => {
+  const { halt, err } = await runAgent('start 4 claude | -p | calls+5', '--max-calls', '1');
+  assert.equal(halt === 'tree_call_limit' || halt === 'tool_call_limit', true, `${halt} ${err}`);
+});
+
+test('attack 05: two levels of nested agents, in parallel, and of another CLI, are booked once each', async () => {
+  const nested = 'parallel 2 claude | -p | start+1+gemini+|+-p+|+calls+1';
+  const below = await runAgent('parallel 3 gemini | -p | calls+1,spend+1', '--max-spend', '40');
+  assert.deepEqual([below.code, below.halt], [0, undefined], below.err);
+  const over = await runAgent('parallel 4 gemini | -p | calls+1,spend+1', '--max-spend', '12');
+  assert.equal(over.halt, 'token_spend_limit', over.err);
+  assert.equal((await runAgent(nested, '--max-calls', '50')).code, 0);
+});
+
+test('attack 05: a nested `switchgear run` is booked on the run around it', async () => {
+  const { halt, err } = await runAgent('start 3 inner-run | spend+2', '--max-spend', '50');
+  assert.equal(halt, 'token_spend_limit', err);
+});
