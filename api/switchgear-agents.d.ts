@@ -65,6 +65,7 @@ export interface FileTail {
 
 export interface FileTailOptions {
     readonly atEnd?: boolean;
+    readonly from?: number;
 }
 
 export interface GeminiSessionOptions extends SessionReaderOptions {
@@ -98,6 +99,7 @@ export interface Reader {
 
 export interface ReaderForOptions {
     readonly mapping?: StreamMapping;
+    readonly heartbeats?: boolean;
 }
 
 export interface ResultEvent {
@@ -220,15 +222,15 @@ export declare function codexReader({ model, resumed }?: CodexOptions): Reader;
 
 export declare function codexSessionReader({ besideStream }?: SessionReaderOptions): CodexSessionReader;
 
-export declare function fallbackReader(): Reader;
+export declare function fallbackReader(heartbeats?: HeartbeatUse): Reader;
 
-export declare function fileTail(path: string, line: (line: string) => void, { atEnd }?: FileTailOptions): FileTail;
+export declare function fileTail(path: string, line: (line: string) => void, { atEnd, from }?: FileTailOptions): FileTail;
 
 export declare function geminiReader(): Reader;
 
 export declare function geminiSessionReader({ besideStream, agent }?: GeminiSessionOptions): Reader;
 
-export declare function heartbeatReader(inner: Reader): Reader;
+export declare function heartbeatReader(inner: Reader, use?: HeartbeatUse): Reader;
 
 export declare function mappedJsonReader(mapping: StreamMapping): Reader;
 
@@ -238,6 +240,6 @@ export declare function plainTextReader(): Reader;
 
 export declare function readOpencodeExport(json: string, options?: SessionReaderOptions): readonly AgentEvent[];
 
-export declare function readerFor(command: readonly string[], { mapping }?: ReaderForOptions): AgentCommand;
+export declare function readerFor(command: readonly string[], { mapping, heartbeats }?: ReaderForOptions): AgentCommand;
 
 export declare function sessionWatch(cli: AgentCommand['cli'], options: SessionWatchOptions): SessionWatch | undefined;

@@ -5,7 +5,7 @@ import { claudeCodeReader } from './claude-code/stream.ts';
 import { codexReader } from './codex/stream.ts';
 import { geminiReader } from './gemini/stream.ts';
 import { opencodeReader } from './opencode/stream.ts';
-import { heartbeatReader } from './other/heartbeat.ts';
+import { type HeartbeatUse, heartbeatReader } from './other/heartbeat.ts';
 import { mappedJsonReader } from './other/mapped-json.ts';
 import { simpleEventReader } from './other/simple-events.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
@@ -27,6 +27,12 @@ export interface ReaderForOptions {
    * @default none
    */
   readonly mapping?: StreamMapping;
+  /**
+   * Whether `[heartbeat]` lines always open tasks with limits of their own. Without it they do so only for an unknown
+   * program that prints structured events beside them.
+   * @default false
+   */
+  readonly heartbeats?: boolean;
 }
 
 /** Interprets the arguments of a known agent. `before` ends with the program, or with its subcommand. */
@@ -184,13 +190,24 @@ function chooseStream(
  * console.log(cli, command.join(' '));
  * const events = reader().read('{"type":"system","subtype":"init"}');
  */
-export function readerFor(command: readonly string[], { mapping }: ReaderForOptions = {}): AgentCommand {
+export function readerFor(
+  command: readonly string[],
+  { mapping, heartbeats = false }: ReaderForOptions = {},
+): AgentCommand {
   for (const candidate of [claude, codex, gemini, opencode]) {
     const at = findProgram(command, candidate.names, candidate.packages);
     if (at === -1) continue;
     const launcher = command.slice(0, at + 1);
     const agent = candidate.parse(launcher, parseArguments(command.slice(at + 1), candidate.grammar));
-    if (agent !== undefined) return agent.stream === 'text' ? { ...agent, reader: fallbackReader } : agent;
+    if (agent === undefined) continue;
+    // The text of a known agent is written by a model.
+    const reader = agent.stream === 'text' ? () => fallbackReader('never') : agent.reader;
+    return {
+      ...agent,
+      reader: heartbeats
+        ? () => heartbeatReader(agent.stream === 'text' ? simpleEventReader() : agent.reader())
+        : reader,
+    };
   }
   return {
     cli: 'other',
@@ -203,18 +220,19 @@ export function readerFor(command: readonly string[], { mapping }: ReaderForOpti
     session: undefined,
     signal: 'SIGTERM',
     resume: () => undefined,
-    reader: mapping === undefined ? fallbackReader : makeMappedReader(mapping),
+    reader: makeOtherReader(mapping, heartbeats ? 'always' : 'beside-events'),
   };
 }
 
 /** Checks the mapping at once, so that an error is reported before the program starts. */
-function makeMappedReader(mapping: StreamMapping): () => Reader {
-  const create = () => heartbeatReader(mappedJsonReader(mapping));
+function makeOtherReader(mapping: StreamMapping | undefined, use: HeartbeatUse): () => Reader {
+  if (mapping === undefined) return () => fallbackReader(use);
+  const create = () => heartbeatReader(mappedJsonReader(mapping)); // A mapped program prints structured events.
   create();
   return create;
 }
 
 /** Creates a reader of programs that print text, heartbeats or plain JSON events. */
-export function fallbackReader(): Reader {
-  return heartbeatReader(simpleEventReader());
+export function fallbackReader(heartbeats: HeartbeatUse = 'beside-events'): Reader {
+  return heartbeatReader(simpleEventReader(), heartbeats);
 }

@@ -273,6 +273,9 @@ export const ancestorsMax = 1_000;
 export const agentRunKeepMs = 90 * 86_400_000;
 /** Characters of one line of an agent's stream; a longer line is skipped and counted. */
 export const agentLineMax = 4_194_304;
+/** Tasks that heartbeats of one run may open, and have open at once. */
+export const heartbeatTasksMax = 10_000;
+export const heartbeatsOpenMax = 100;
 /** Open calls of an agent that a reader tracks. */
 export const openCallsMax = 1_000;
 /** Words that a paragraph of plain text needs to be compared. */

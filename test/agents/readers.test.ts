@@ -261,7 +261,9 @@ test('other programs: events count by name and task, and other lines are text', 
     { type: 'assistant', text: 'hello', toolUse: true },
     { some: 'log line' },
   );
-  assert.deepEqual(events.slice(1), [
+  assert.deepEqual(events, [
+    { type: 'heartbeat' },
+    { type: 'subagent_started', id: 'a' },
     { type: 'tool_use', id: 'x', name: 'scrape', input: { page: 1 }, agent: 'b' },
     {
       type: 'usage',

@@ -1,7 +1,7 @@
 /**
  * An agent that starts agents, in the manner of Claude Code or Gemini CLI with hooks: `node nested-agent.ts HOST …`.
- * The prompt is its script: `calls N` asks the hook N times, `spend N` reports N model calls of 12 dollars, at depth 0 in
- * the stream, else in the session file, and `start N COMMAND` starts a command N times, `parallel` at once.
+ * The prompt is its script: `calls N` asks the hook N times, `spend N` reports N model calls of 12 dollars, at depth 0
+ * in the stream, else in the session file, and `start N COMMAND` starts a command N times, `parallel` at once.
  */
 
 import { spawn, spawnSync } from 'node:child_process';

@@ -77,6 +77,7 @@ export function subagentTasks(
   const subagents = new Map<string, Subagent>();
   /** Other ids of hidden subagents. */
   const aliases = new Map<string, string>();
+  let hasHidden = false;
 
   function startSubagent({
     id,
@@ -115,6 +116,7 @@ export function subagentTasks(
       ...state,
     };
     subagents.set(id, subagent);
+    hasHidden ||= hidden;
     onStarted(task);
     return subagent;
   }
@@ -136,6 +138,7 @@ export function subagentTasks(
 
   /** Assigns an unknown id to the first hidden subagent without a second id. */
   function aliasHidden(agent: string): Subagent | undefined {
+    if (!hasHidden) return undefined;
     const taken = new Set(aliases.values());
     const found = [...subagents].find(([id, { hidden, ended }]) => hidden && !ended && !taken.has(id));
     if (found === undefined || aliases.size >= workersMax) return undefined;
@@ -176,7 +179,8 @@ export function subagentTasks(
     start(event) {
       const earlier = subagents.get(event.id);
       if (earlier?.ended === false) {
-        earlier.hidden ||= event.hidden === true; // The session file and the stream report the same subagent.
+        earlier.hidden ||= event.hidden === true;
+        hasHidden ||= earlier.hidden; // The session file and the stream report the same subagent.
         return undefined;
       }
       // A session file does not contain the call, and may report a whole subagent before the stream reports its start.

@@ -4,7 +4,7 @@
  */
 
 import { textOf } from '../../core/foreign-text.ts';
-import { workersMax } from '../../core/limits.ts';
+import { heartbeatsOpenMax, heartbeatTasksMax, workersMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, type Reader } from '../reading/reader.ts';
 
@@ -13,10 +13,20 @@ const heartbeatLengthMax = 4_096;
 const heartbeatPattern = /^\s*\[heartbeat\]\s*(.*)$/s;
 const pairPattern = /(\w+)\s*[=:]\s*("[^"]*"|\S+)/g;
 
+/**
+ * When heartbeats open tasks: `always`; `beside-events`, once the program has printed a structured event; or `never`,
+ * where a model writes the lines.
+ */
+export type HeartbeatUse = 'always' | 'beside-events' | 'never';
+
 /** Creates a reader that counts every line as a sign of life. */
-export function heartbeatReader(inner: Reader): Reader {
+export function heartbeatReader(inner: Reader, use: HeartbeatUse = 'always'): Reader {
   /** The running tasks, the latest on top. */
   const stack: string[] = [];
+  let isUsed = use === 'always';
+  let opened = 0;
+  /** Starts before the first structured event. */
+  let held: AgentEvent[] = [];
 
   function readHeartbeat(fields: JsonObject): readonly AgentEvent[] {
     const phase = asText(fields.phase) ?? asText(fields.status);
@@ -24,7 +34,10 @@ export function heartbeatReader(inner: Reader): Reader {
     if (id === undefined) return makeHeartbeat(stack.at(-1));
     const at = stack.indexOf(id);
     if (phase === 'starting') {
-      if (at !== -1 || stack.length >= workersMax) return makeHeartbeat(id); // A repeated start is a sign of life.
+      // A repeated start is a sign of life; so is one too many.
+      if (at !== -1) return makeHeartbeat(id);
+      if (stack.length >= heartbeatsOpenMax || opened >= heartbeatTasksMax) return makeHeartbeat(stack.at(-1));
+      opened++;
       stack.push(id);
       const name = asText(fields.agent) ?? asText(fields.name);
       const parent = asText(fields.parent);
@@ -37,12 +50,28 @@ export function heartbeatReader(inner: Reader): Reader {
     return [{ type: 'subagent_ended', id, ok: phase === 'done', ...(reason && { reason }) }];
   }
 
+  /** Opens the tasks that started before the first structured event. */
+  function useHeartbeats(): readonly AgentEvent[] {
+    isUsed = true;
+    const starts = held;
+    held = [];
+    return starts;
+  }
+
   return {
     read(line) {
-      const fields = line.includes('heartbeat') ? parseHeartbeat(line) : undefined;
-      return fields === undefined ? assignToTask(inner.read(line), stack.at(-1)) : readHeartbeat(fields);
+      const fields = use !== 'never' && line.includes('heartbeat') ? parseHeartbeat(line) : undefined;
+      if (fields === undefined) {
+        const events = inner.read(line);
+        const starts = isUsed || !events.some(isStructured) ? [] : useHeartbeats();
+        return [...starts, ...assignToTask(events, isUsed ? stack.at(-1) : undefined)];
+      }
+      const events = readHeartbeat(fields);
+      if (isUsed) return events;
+      held = [...held, ...events.filter(({ type }) => type !== 'heartbeat')].slice(-workersMax);
+      return inner.read(line); // Without structured events the line is a text like others.
     },
-    end: () => assignToTask(inner.end(), stack.at(-1)),
+    end: () => assignToTask(inner.end(), isUsed ? stack.at(-1) : undefined),
   };
 }
 
@@ -65,6 +94,11 @@ function parseHeartbeat(line: string): JsonObject | undefined {
   if (pairs.length > 0) return Object.fromEntries(pairs);
   const [phase, ...task] = text.split(/\s+/);
   return { phase, task: task.join(' ') };
+}
+
+/** Whether an event shows that the program prints structured events. */
+function isStructured({ type }: AgentEvent): boolean {
+  return type === 'tool_use' || type === 'tool_result' || type === 'usage';
 }
 
 function makeHeartbeat(agent: string | undefined): readonly AgentEvent[] {

@@ -35,7 +35,7 @@ function readEvent(event: JsonObject, unnamed: () => string): readonly AgentEven
     }
     case 'usage': {
       const model = asText(event.model);
-      const tokens = anthropicTokens(asObject(event.usage));
+      const tokens = anthropicTokens({ ...event, ...asObject(event.usage) });
       return [{ type: 'usage', id: id ?? unnamed(), ...(model && { model }), ...tokens, ...owner }];
     }
     default:

@@ -4,6 +4,7 @@
  */
 
 import { nameLengthMax } from '../../core/limits.ts';
+import { readCount } from '../../core/read-count.ts';
 import type { AgentEvent } from './agent-event.ts';
 
 /** Turns lines of output into agent events. */
@@ -84,7 +85,7 @@ export function asKeyName(text: string): string {
   return text.slice(0, nameLengthMax / 2).toWellFormed() || 'unnamed';
 }
 
-/** The value as a count: a whole number that is not negative. */
+/** The value as a count: a whole number that is not negative; 0 if the value cannot be read. */
 export function asCount(value: unknown): number {
-  return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
+  return readCount(value) ?? 0;
 }

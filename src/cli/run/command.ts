@@ -18,6 +18,8 @@ export const command: Command = {
     '',
     'Limits of the task and of each subagent; the defaults come from the policy, or are:',
     '  --max-calls 50   --max-spend 50.00 (dollars)   --max-tokens N (none)   --max-duration 30m   --max-idle 5m',
+    '  --max-tree-calls N (calls of all subagents and nested agents together; ten times --max-calls)',
+    '  --heartbeats    [heartbeat] lines open tasks with limits of their own',
     'Output:',
     '  --raw           pass the output on unchanged, and add no flags to the command',
     '  --json          print the events of Switchgear, one JSON object per line',

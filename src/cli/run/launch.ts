@@ -60,7 +60,8 @@ export async function launch(
   command: readonly string[],
   session: string,
 ): Promise<LaunchedRun> {
-  const agent = readerFor(command, options.mapping === undefined ? {} : { mapping: options.mapping as StreamMapping });
+  const mapping = options.mapping as StreamMapping | undefined;
+  const agent = readerFor(command, { heartbeats: options.heartbeats, ...(mapping !== undefined && { mapping }) });
   const mode = chooseLaunchMode(agent, options);
   const ownsTerminal = mode === 'interactive';
   const task = `t-${uniqueId()}`;

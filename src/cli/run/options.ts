@@ -19,6 +19,8 @@ export interface RunCommandOptions {
   readonly observe: boolean;
   readonly quiet: boolean;
   readonly interactive: boolean;
+  /** Whether `[heartbeat]` lines open tasks with limits of their own. */
+  readonly heartbeats: boolean;
   /** Whether to ask at the terminal after a halt. */
   readonly ask: boolean;
   /** How long to wait for an answer in the inbox without a terminal. */
@@ -35,10 +37,10 @@ export interface RunCommandOptions {
   readonly mapping: unknown;
 }
 
-const outputSwitches = ['--raw', '--json', '--observe', '--quiet', '--interactive', '--no-ask'];
+const outputSwitches = ['--raw', '--json', '--observe', '--quiet', '--interactive', '--heartbeats', '--no-ask'];
 const treeSwitches = ['--leave', '--wait-tree', '--contain'];
 const knownSwitches = [...outputSwitches, ...treeSwitches];
-const limitOptions = ['--max-calls', '--max-spend', '--max-tokens', '--max-duration', '--max-idle'];
+const limitOptions = ['--max-calls', '--max-tree-calls', '--max-spend', '--max-tokens', '--max-duration', '--max-idle'];
 const valueOptions = ['--store', '--policy', '--agent', '--session', '--grace', '--wait', '--mapping', ...limitOptions];
 
 export function parseRunOptions(args: readonly string[], terminal: Terminal): RunCommandOptions {
@@ -63,6 +65,7 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     observe: switches.has('--observe'),
     quiet: switches.has('--quiet'),
     interactive: switches.has('--interactive'),
+    heartbeats: switches.has('--heartbeats'),
     ask: !switches.has('--no-ask'),
     waitMs: 1000 * (parseDurationSecs(values, '--wait', 0) ?? 0),
     graceMs: 1000 * (parseDurationSecs(values, '--grace', 0) ?? agentGraceMs / 1000),
@@ -81,12 +84,14 @@ function removeStoreOption(args: readonly string[]): readonly string[] {
 
 function parseLimits(values: ParsedArgs['values']): Partial<TaskSettings> {
   const maxToolCalls = parseWholeNumber(values, '--max-calls');
+  const maxTreeCalls = parseWholeNumber(values, '--max-tree-calls');
   const maxSpendCents = parseDollars(values, '--max-spend');
   const maxTokens = parseWholeNumber(values, '--max-tokens');
   const maxDurationSecs = parseDurationSecs(values, '--max-duration', 1);
   const maxIdleSecs = parseDurationSecs(values, '--max-idle', 1);
   return {
     ...(maxToolCalls !== undefined && { maxToolCalls }),
+    ...(maxTreeCalls !== undefined && { maxTreeCalls }),
     ...(maxSpendCents !== undefined && { maxSpendCents }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(maxDurationSecs !== undefined && { maxDurationSecs }),

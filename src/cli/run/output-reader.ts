@@ -1,8 +1,12 @@
 /** Reads the output of an agent into events, and passes the output on or renders it. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
-import { markEventsOf } from '../../agents/reading/event-source.ts';
+
+import { markEvents, markEventsOf } from '../../agents/reading/event-source.ts';
+import { readLongLine } from '../../agents/reading/long-line.ts';
 import { countError, runtimeOf } from '../../guard/internal.ts';
+import { formatCount } from '../../operator/format.ts';
+
 import { createPaint } from '../terminal-table.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchMode } from './launch.ts';
@@ -22,7 +26,10 @@ export function createOutputReader(
 ): OutputReader {
   const runtime = runtimeOf(gear);
   const isText = agent.stream === 'text' || (agent.stream === 'asked' && mode === 'pass');
-  const reader = markEventsOf(isText ? fallbackReader() : agent.reader(), 'stream');
+  const reader = markEventsOf(
+    isText && agent.cli !== 'other' ? fallbackReader(options.heartbeats ? 'always' : 'never') : agent.reader(),
+    'stream',
+  );
   const eventRenderer = mode === 'show' ? createEventRenderer(screen, createPaint(terminal), options.quiet) : undefined;
 
   /** Nothing that an agent prints ends the supervisor: a part that fails on it is counted, and the others go on. */
@@ -48,7 +55,7 @@ export function createOutputReader(
       handleEvents(attempt(() => reader.read(line)) ?? [{ type: 'heartbeat' }]);
       if (mode === 'events' && isText) emit('event', { type: 'output', text: line });
     },
-    skipped: () => handleEvents([{ type: 'heartbeat' }]),
+    skipped: (head, length) => handleEvents(markEvents(readLongLine(head, length), 'stream')),
   });
 
   return {
@@ -59,6 +66,11 @@ export function createOutputReader(
     end(isAnswer) {
       lines.end();
       handleEvents(attempt(() => reader.end()) ?? []);
+      if (lines.skipped > 0) {
+        emit('run', { type: 'lines-skipped', lines: lines.skipped, characters: lines.skippedLength });
+        const number = formatCount(lines.skipped, 'line');
+        screen.printLine(`switchgear: too long to read whole: ${number} of the agent; their beginnings were counted`);
+      }
       attempt(() => eventRenderer?.end(isAnswer));
     },
   };

@@ -68,7 +68,7 @@ export function settleEnding(
     if (!('cancelled' in ending)) {
       outcome = isLate ? failureOfTimeout : readOutcome(call, ending, options, atMs);
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
-      settlement = readSettlement(runtime, site, read, options, outcome);
+      settlement = readSettlement(runtime, site, read, options, outcome, permit.action);
     }
   } catch (error) {
     countError(runtime, 'settle', error);
@@ -85,7 +85,7 @@ function settleLate(runtime: Runtime, { site, permit }: LeasedCall, ending: Call
   try {
     recordPermitEvent(runtime, 'work-ended', site, permit);
     if ('cancelled' in ending) return;
-    const { cost, unpricedModel } = readSettlement(runtime, site, ending, options, success);
+    const { cost, unpricedModel } = readSettlement(runtime, site, ending, options, success, permit.action);
     if (cost === undefined || site.task === undefined) return;
     const { name } = site.target;
     const atMs = runtime.clock.nowMs();

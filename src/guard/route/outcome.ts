@@ -5,10 +5,11 @@ import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
+import type { Usage } from '../../ports/prices.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { errorFingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { findUnpricedModel, priceUsage } from '../tasks/cost.ts';
+import { findUnpricedModel, priceUsage, type ReservedCost } from '../tasks/cost.ts';
 import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LeasedCall } from './live-call.ts';
@@ -41,6 +42,7 @@ export function readSettlement(
   ending: Ending,
   options: GuardOptions,
   { kind }: Pick<Outcome, 'kind'>,
+  reserved?: ReservedCost,
 ): Settlement {
   const { task, target, agent, place } = site;
   const isMarked = task !== undefined && target.kind === 'tool';
@@ -49,8 +51,11 @@ export function readSettlement(
   const ok = kind === 'success';
   const hits = runtime.rules?.matchResult(target.name, agent, value);
   const usage = requireSync('usage', options.usage?.(value as never));
+  // A call for which money was reserved does not become free because its usage is missing.
+  const isReserved = reserved !== undefined && reserved.worstMicros + reserved.worstTokens > 0;
+  const isCharged = options.usage !== undefined && (isReserved || (usage !== undefined && usage !== null));
   return {
-    cost: usage && priceUsage(runtime, usage, place),
+    cost: isCharged ? priceUsage(runtime, usage as Usage, place, undefined, reserved) : undefined,
     unpricedModel: usage && findUnpricedModel(runtime, usage),
     result: isMarked ? (ok && value === undefined ? nothing : markResult(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,

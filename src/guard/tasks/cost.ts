@@ -1,11 +1,12 @@
 /** Prices model calls one by one; a model without a known price is never free. */
 
-import type { Cost } from '../../core/action.ts';
+import type { Action, Cost } from '../../core/action.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { isMatch } from '../../core/glob.ts';
 import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
 import { builtinPrices, toMicros } from '../../core/prices/builtin-prices.ts';
 import { isLocalModel } from '../../core/prices/model-name.ts';
+import { readCount } from '../../core/read-count.ts';
 import type { Price, Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -16,10 +17,21 @@ export interface PricedUsage extends Usage {
   readonly estimated?: true;
 }
 
+/** The upper bounds that were reserved for a call. */
+export type ReservedCost = Pick<Action, 'worstMicros' | 'worstTokens'>;
+
 /** The cost of one model call; `costUsd` of the usage overrides the price list. */
-export function priceUsage(runtime: Runtime, usage: PricedUsage, place: EntryPlace, atMs?: number): Cost {
+export function priceUsage(
+  runtime: Runtime,
+  reported: PricedUsage,
+  place: EntryPlace,
+  atMs?: number,
+  reserved: ReservedCost = nothingReserved,
+): Cost {
   const { prices, settings } = runtime;
-  const tokens = whole(usage.inputTokens) + whole(usage.outputTokens);
+  const usage = readUsage(reported);
+  if (usage === undefined) return chargeReserved(runtime, reserved, place, atMs);
+  const tokens = usage.inputTokens + usage.outputTokens;
   const counted = usage.estimated === true ? { tokens, estimated: true as const } : { tokens };
   const { costUsd = -1 } = usage;
   if (isCost(costUsd)) return { micros: Math.ceil(costUsd * 1_000_000), ...counted };
@@ -84,7 +96,41 @@ function isCost(usd: unknown): usd is number {
   return typeof usd === 'number' && usd >= 0 && usd < 1e9;
 }
 
-/** The value as a token count: whole and not negative. */
-function whole(value: unknown): number {
-  return typeof value === 'number' && value > 0 && value < 1e15 ? Math.ceil(value) : 0;
+/** A usage as numbers; undefined if it cannot be read, or has neither a count nor a cost. */
+function readUsage(usage: unknown): PricedUsage | undefined {
+  if (typeof usage !== 'object' || usage === null) return undefined;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, ...rest } = usage as Record<string, unknown>;
+  const input = readCount(inputTokens);
+  const output = readCount(outputTokens);
+  const cacheRead = readCount(cacheReadTokens);
+  const cacheWrite = readCount(cacheWriteTokens);
+  if (input === undefined || output === undefined || cacheRead === undefined || cacheWrite === undefined)
+    return undefined;
+  if ((inputTokens ?? outputTokens ?? rest.costUsd ?? undefined) === undefined) return undefined;
+  return {
+    ...rest,
+    inputTokens: input,
+    outputTokens: output,
+    ...(cacheReadTokens !== undefined && { cacheReadTokens: cacheRead }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: cacheWrite }),
+  };
 }
+
+/** The cost of a call whose usage cannot be read: what was reserved for the call, reported once. */
+function chargeReserved(
+  runtime: Runtime,
+  { worstMicros, worstTokens }: ReservedCost,
+  place: EntryPlace,
+  atMs?: number,
+): Cost {
+  const { reportedOnce: told } = runtime;
+  if (!told.has(unreadableUsage)) {
+    told.add(unreadableUsage);
+    const assumed = 'its usage cannot be read, so it costs what was reserved';
+    appendEntry(runtime, { type: 'price-unknown', model: unreadableUsage, assumed }, place, atMs);
+  }
+  return { micros: worstMicros, tokens: worstTokens };
+}
+
+const unreadableUsage = 'a model call without readable usage';
+const nothingReserved: ReservedCost = { worstMicros: 0, worstTokens: 0 };
