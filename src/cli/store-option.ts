@@ -122,6 +122,14 @@ export function storeExists(address: StoreAddress): boolean {
   }
 }
 
+/** The options of `withStore`. */
+export interface OpenOptions {
+  readonly verify?: boolean;
+  readonly skipCheckpoint?: boolean;
+  /** Called with a line for people if opening found that the store lost data. */
+  readonly onLoss?: (line: string) => void;
+}
+
 /**
  * Opens a store, runs `work` and closes the store. `verify: false` skips the integrity check of the whole file.
  * `skipCheckpoint` leaves the write-ahead log in place on close, for a process that exits at once.
@@ -129,11 +137,13 @@ export function storeExists(address: StoreAddress): boolean {
 export async function withStore<T>(
   address: StoreAddress,
   work: (store: CrossProcessStore) => Promise<T>,
-  { verify = true, skipCheckpoint = false }: { readonly verify?: boolean; readonly skipCheckpoint?: boolean } = {},
+  { verify = true, skipCheckpoint = false, onLoss }: OpenOptions = {},
 ): Promise<T> {
   const store = await openStore(address, verify, skipCheckpoint).catch((error: unknown) => {
     throw explainOpenError(error, address);
   });
+  const { state, reason } = store.shared.health;
+  if (state === 'degraded') onLoss?.(`switchgear: ${reason}`);
   try {
     return await work(store);
   } catch (error) {

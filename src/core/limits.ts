@@ -351,6 +351,7 @@ export const nestedIdsMax = 8;
 export const redactedContentMax = 200;
 export const fullContentMax = 4_096;
 /** Bytes of a transcript that one hook reads, and messages with known usage. */
+export const hookHistoryBytes = 262_144;
 export const hookTranscriptBytesMax = 1_048_576;
 export const hookUsagesMax = 8;
 /** Model prices that hooks cache, and for how long. */

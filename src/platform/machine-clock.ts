@@ -21,7 +21,7 @@ export const machineClock: Clock = {
 };
 
 /** Returns an id that changes with every restart of the machine; times of different ids cannot be compared. */
-function machineBootId(): string {
+export function machineBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {

@@ -125,7 +125,8 @@ testWithRedis('a store in Redis that forgot is told again, although one text of 
   await until(async () => (await client.exists(`{${prefix}}:c:good`)) === 1);
   await until(() => store.shared.health.state === 'shared');
   assert.deepEqual(cell('bad').state, { n: 1 });
-  assert.equal((await store.shared.read('', 10)).length, 1);
+  const stored = await store.shared.read('', 10);
+  assert.equal(stored.filter(({ key }) => !key.startsWith('card/')).length, 1);
   client.on('error', () => {}); // The server ends before it.
   client.destroy();
   store.close();

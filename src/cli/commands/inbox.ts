@@ -68,7 +68,8 @@ export const command: Command = {
     if (!needsCard && id !== undefined)
       throw usageError(`too many arguments: inbox ${verbName} takes none, got ${JSON.stringify(id)}`);
     const address = findStoreAddress(parsedArgs, terminal);
-    if (storeExists(address)) return withStore(address, (store) => verb(store, parsedArgs, terminal));
+    if (storeExists(address))
+      return withStore(address, (store) => verb(store, parsedArgs, terminal), { onLoss: terminal.err });
     if (needsCard || parsedArgs.values.has('--drop')) {
       throw new SwitchgearError('not_found', `the store ${address.name} does not exist yet`);
     }

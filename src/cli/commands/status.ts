@@ -33,7 +33,7 @@ export const command: Command = {
     const parsedArgs = readArgs(args, ['--json'], 0, ['--store']);
     const address = findStoreAddress(parsedArgs, terminal);
     const status = storeExists(address)
-      ? await withStore(address, (store) => readStatus(store, address))
+      ? await withStore(address, (store) => readStatus(store, address), { onLoss: terminal.err })
       : makeEmptyStatus(address);
     if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(status, null, 2));
     else for (const line of formatStatus(status, terminal)) terminal.out(line);

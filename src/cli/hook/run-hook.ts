@@ -7,9 +7,10 @@ import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
 import { readHookOrigin, recordSessionHost } from '../../hooks/hook-origin.ts';
-import type { HookDecision, HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
+import type { HookDecision, HookEvent, HookHost, Payload, TranscriptFile } from '../../hooks/hosts/hook-event.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
 import { type LockedSession, redactState } from '../../hooks/session/session-lock.ts';
+import { isFirstSeen } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
@@ -108,6 +109,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
     const begin = async (session: LockedSession) => {
+      const isUnknown = spending !== undefined && event.agent === undefined && isFirstSeen(session.state);
+      if (isUnknown) await reportFirstSeen(context, spending).catch(swallow);
       await applySessionPolicy(runtime, store, session, hookPolicy);
       if (origin !== undefined) await recordSessionHost(context, session, origin, event.session);
       if (spending !== undefined) await accountUsage(context, session, spending).catch(swallow);
@@ -134,6 +137,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       // A hook has no time to check the whole file.
       return await withStore(findStoreAddress(parsedArgs, terminal), work, {
         verify: false,
+        onLoss: terminal.err,
         skipCheckpoint: terminal.isShortLived === true,
       });
     } catch (error) {
@@ -148,6 +152,12 @@ const tooManyNested: HookDecision = {
   kind: 'deny',
   reason: 'Switchgear refused this call: too many agents were started inside one run. Start no more; ask the person.',
 };
+
+/** Reports a conversation that the store meets in its middle. Loaded for the first event of a session only. */
+async function reportFirstSeen(context: HookContext, transcript: TranscriptFile): Promise<void> {
+  const { reportUnknownSession } = await import('../../hooks/session/unknown-session.ts');
+  reportUnknownSession(context, transcript);
+}
 
 /** Loads the price book, which is slow; hooks load it once for each model and cache the price. */
 async function openPrices(): Promise<Prices> {

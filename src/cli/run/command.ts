@@ -93,7 +93,7 @@ async function withRunStore(
       isOpen = true;
       return work(store);
     };
-    return await withStore(findStoreAddress(parsedArgs, terminal), open, { verify: false });
+    return await withStore(findStoreAddress(parsedArgs, terminal), open, { verify: false, onLoss: terminal.err });
   } catch (error) {
     if (isOpen || !(error instanceof SwitchgearError) || !error.code.startsWith('store_')) throw error;
     throw new SwitchgearError(error.code, `${error.message}; or run without one: --store memory`, { cause: error });

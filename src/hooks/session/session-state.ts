@@ -81,6 +81,11 @@ export const emptySession: SessionState = {
   returned: {},
 };
 
+/** Whether no hook has counted anything of the session yet. */
+export function isFirstSeen({ tasks, prompts, read }: SessionState): boolean {
+  return tasks === 0 && prompts.length === 0 && read === undefined;
+}
+
 /** The stored form of a session. Its keys are part of the stored data: `turn` is the lock, an errand a delegation. */
 export interface StoredSession extends Omit<SessionState, 'lock' | 'agents' | 'delegations'> {
   readonly turn: SessionState['lock'];

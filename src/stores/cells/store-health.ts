@@ -1,5 +1,6 @@
 /** Tracks the health of a store and sends hints to its listeners: each change of health is sent once. */
 
+import type { Card } from '../../core/card.ts';
 import type { StoreHealth, StoreHint } from '../../ports/store.ts';
 
 /** The health of one store, and its listeners. */
@@ -21,6 +22,20 @@ export function reportUnreadableCell(monitor: HealthMonitor, key: string, isKnow
     ? 'continues with the values it last read'
     : 'starts empty: the counts of other processes are lost';
   monitor.reportLoss(lost, `this process ${recovery}, and writes over it`);
+}
+
+/** Makes the card of a loss; `id` is equal in all processes that report the same loss. */
+export function makeLossCard(id: string, reason: string): Card {
+  return {
+    id: `card-store-${id}`,
+    kind: 'notice',
+    task: 'store',
+    code: 'notice',
+    counters: {},
+    evidence: [`the store lost data: ${reason}`],
+    actions: ['dismiss'],
+    state: 'open',
+  };
 }
 
 /** Creates a monitor in the state 'shared'. */

@@ -110,8 +110,12 @@ function findViews({ changes = [] }: Transaction, views: Views): ReadonlySet<Vie
 
 /** Whether a transaction takes money or an approval, which a store that lost data grants only after two seconds. */
 export function needsGracePeriod(transaction: Transaction): boolean {
-  const guarded = transaction.adds?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
-  return guarded || touchesCards(transaction);
+  return takesMoney(transaction) || touchesCards(transaction);
+}
+
+/** Whether a transaction takes from a limited amount. */
+export function takesMoney({ adds }: Transaction): boolean {
+  return adds?.some(({ amount, ceiling }) => ceiling !== undefined && amount > 0) === true;
 }
 
 /** The key prefix of cards; SQLite writes transactions on cards through to the disk. */

@@ -1,9 +1,12 @@
 /** The parts of one Redis store, connected with each other: connection, writer, hints, journal and known state. */
 
 import { randomUUID } from 'node:crypto';
+import type { Card } from '../../core/card.ts';
+import { cardKeepMs } from '../../core/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { createViews, type Views } from '../cells/cell-views.ts';
-import { createHealthMonitor, type HealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
+import { createHealthMonitor, type HealthMonitor, makeLossCard, reportUnreadableCell } from '../cells/store-health.ts';
+import { cardPrefix, laterCard } from '../cells/transaction-plan.ts';
 import { createRedisConnection, type RedisClient, type RedisConnection } from './connection.ts';
 import { createHints, type Hints } from './hints.ts';
 import { createJournal, type Journal } from './journal.ts';
@@ -55,7 +58,18 @@ export function createRedisParts(settings: RedisSettings): RedisParts {
     `the store is full: ${keysMax} keys lie under the prefix ${JSON.stringify(prefix)}, and what is new counts in ` +
     'this process alone; raise keysMax, or give tenants prefixes of their own';
   const getConnection = () => connection;
-  const sync = new RedisSync({ process, names, memory, views, time, connection: getConnection, writer: () => writer });
+  const onLoss = (born: string) => reportLoss(views, memory, writer, clock, born);
+  const getWriter = () => writer;
+  const sync = new RedisSync({
+    process,
+    names,
+    memory,
+    views,
+    time,
+    connection: getConnection,
+    writer: getWriter,
+    onLoss,
+  });
   const hints = createHints({ memory, connection: getConnection, channel: names.channel });
   const connection: RedisConnection = createRedisConnection({
     client,
@@ -88,6 +102,22 @@ export function createRedisParts(settings: RedisSettings): RedisParts {
   });
   const journal = createJournal(memory, clock, (transaction) => writer.commit(transaction));
   return { process, clock, names, monitor, views, memory, connection, writer, hints, journal, sync };
+}
+
+/** Opens a card for a loss of data, once for all processes. */
+function reportLoss(views: Views, memory: KnownState, writer: RedisWriter, clock: Clock, born: string): void {
+  const card = makeLossCard(born, 'Redis was emptied or replaced; the store starts with what running processes know');
+  const key = cardPrefix + card.id;
+  const options = { join: laterCard, keepMs: cardKeepMs };
+  const { cell } = views.open<Card | null>(
+    key,
+    () => null,
+    options,
+    () => memory.cells.get(key),
+  );
+  const entries = [{ body: { type: 'card-changed', card }, place: {}, atMs: clock.nowMs() } as const];
+  const update = (stored: Card | null) => (stored === null ? { state: card, entries } : ('keep' as const));
+  writer.commitNow({ changes: [{ cell, update } as never], queueIfUnavailable: true });
 }
 
 /** Whether no transaction, entry or hint is waiting that could be sent now. */

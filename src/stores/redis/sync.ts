@@ -21,6 +21,8 @@ export interface RedisSyncOptions {
   readonly time: ServerClock;
   readonly connection: () => RedisConnection;
   readonly writer: () => RedisWriter;
+  /** Called after a loss of data, with the new identity of the store. */
+  onLoss(born: string): void;
 }
 
 /** The handshakes and polls of one process. */
@@ -68,7 +70,9 @@ export class RedisSync {
     await pollStore(forgot ? { ...reader, since: 0 } : reader);
     this.#since = memory.version;
     writer.viewsCaughtUp();
-    if (forgot) await restoreStore({ ...reader, views, writer });
+    if (!forgot) return;
+    await restoreStore({ ...reader, views, writer });
+    this.#options.onLoss(memory.born);
   }
 
   /** Reads changed cells and delivers queued transactions; does nothing while the connection is down. */

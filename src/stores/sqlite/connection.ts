@@ -21,6 +21,10 @@ export interface SqliteConnection {
   attempt<T>(ask: (runner: TransactionRunner) => T): T | undefined;
   /** Handles an error of the file; returns true if the file was replaced by a new one. */
   handleError(error: unknown): boolean;
+  /** How long the file grants no money yet, because it took the place of another one. */
+  graceMs(): number;
+  /** Returns a loss of data that is not reported yet, once. */
+  takeLoss(): StoreLoss | undefined;
   /** Reopens the path if it now names another file; returns whether it was reopened. */
   reopenIfReplaced(): boolean;
   /** Returns a value that is created once per file; a replacement file gets the same value. */
@@ -31,6 +35,12 @@ export interface SqliteConnection {
   /** Returns entries from a sequence number on: the newest `most`, or the first `most`. */
   entries(fromSeq: number, most: number, newest: boolean): readonly Entry[];
   close(): void;
+}
+
+/** A loss of data: the id of the file that started without it, and a sentence for people. */
+export interface StoreLoss {
+  readonly id: string;
+  readonly reason: string;
 }
 
 /** The options of `createSqliteConnection`. */
@@ -57,7 +67,8 @@ export function createSqliteConnection({
   const clock = customClock ?? time.clock;
   let runner = createRunner();
   let closed = false;
-  if (file.aside !== undefined) reportSetAside(file.aside);
+  let loss: StoreLoss | undefined;
+  reportLoss(file.aside);
 
   function createRunner(): TransactionRunner {
     return createTransactionRunner(file.db, views, clock, () => onceValues.get(secretKey) ?? '');
@@ -68,8 +79,13 @@ export function createSqliteConnection({
     return row === undefined ? undefined : (JSON.parse(String(row.value)) as SavedTime);
   }
 
-  function reportSetAside(aside: string): void {
-    const reason = `the file was damaged and was moved to ${JSON.stringify(aside)}; the store starts empty`;
+  function reportLoss(aside: string | undefined): void {
+    if (aside === undefined && !file.generation.isReplaced) return;
+    const reason =
+      aside === undefined
+        ? `the file ${JSON.stringify(path)} was deleted or replaced; the store starts with what running processes know`
+        : `the file was damaged and was moved to ${JSON.stringify(aside)}; the store starts empty`;
+    loss = { id: file.generation.id, reason };
     monitor.degrade(reason);
     machineClock.after(0, () => monitor.recover(reason));
   }
@@ -82,7 +98,7 @@ export function createSqliteConnection({
     }
     file = openFile(path, verify);
     runner = createRunner();
-    if (file.aside !== undefined) reportSetAside(file.aside);
+    reportLoss(file.aside);
   }
 
   function handleError(error: unknown): boolean {
@@ -94,7 +110,7 @@ export function createSqliteConnection({
     try {
       const aside = setAside(path, file.inode);
       reopen();
-      if (aside !== undefined) reportSetAside(aside);
+      if (aside !== undefined) reportLoss(aside);
       return true;
     } catch (reopenError) {
       monitor.degrade(describeError(reopenError, path));
@@ -122,9 +138,17 @@ export function createSqliteConnection({
     onceValues,
     attempt,
     handleError,
+    graceMs: () => Math.max(0, file.generation.graceUntilMs - machineClock.nowMs()),
+    takeLoss() {
+      const found = loss;
+      loss = undefined;
+      return found;
+    },
     reopenIfReplaced() {
       if (closed || inodeOf(path) === file.inode) return false;
       try {
+        // The deleted file still has the last changes of processes that have ended.
+        attempt(() => runner.refresh());
         reopen();
         return true;
       } catch (error) {

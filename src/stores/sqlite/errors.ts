@@ -18,6 +18,14 @@ const shortRead = 522;
 /** SQLITE_IOERR_SHMSIZE: SQLite reports a full disk as an I/O error of its shared memory file. */
 const sharedMemorySize = 4874;
 
+/** SQLITE_IOERR_DELETE_NOENT, _FSTAT, _SHMOPEN and SQLITE_READONLY_DBMOVED: the file was deleted or replaced. */
+const movedCodes: readonly number[] = [5898, 1802, 4618, 1032];
+
+/** Whether a file was deleted or replaced while SQLite opened it. */
+export function isMoved(error: unknown): boolean {
+  return movedCodes.includes(sqliteCodeOf(error));
+}
+
 /** Returns the extended result code of an error of SQLite; 0 for other errors. */
 export function sqliteCodeOf(error: unknown): number {
   const code = (error as { errcode?: unknown } | undefined)?.errcode;

@@ -17,7 +17,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { SwitchgearError } from '../../core/error.ts';
 import { machineClock, sleepSync } from '../../platform/machine-clock.ts';
 import { crc32 } from '../cells/checksums.ts';
-import { classifySqliteError, createOpenError, DamagedRow, sqliteCodeOf } from './errors.ts';
+import { classifySqliteError, createOpenError, DamagedRow, isMoved, sqliteCodeOf } from './errors.ts';
+import { type FileGeneration, readGeneration } from './generation.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
 /** A file that was opened and checked. */
@@ -25,6 +26,7 @@ export interface OpenFile {
   readonly db: DatabaseSync;
   /** The inode of the file; another inode under the same path is another file. */
   readonly inode: number;
+  readonly generation: FileGeneration;
   /** The path of the damaged file that was set aside, if any. */
   readonly aside: string | undefined;
 }
@@ -52,10 +54,14 @@ export function openFile(path: string, verify: boolean): OpenFile {
   const untilMs = machineClock.nowMs() + openPatienceMs;
   for (let damaged = 0; ; ) {
     try {
-      return { ...tryOpen(path, verify), aside };
+      const opened = tryOpen(path, verify);
+      if (inodeOf(path) === opened.inode) return { ...opened, aside };
+      opened.db.close(); // The file was deleted or replaced meanwhile.
+      if (machineClock.nowMs() >= untilMs)
+        throw new SwitchgearError('store_busy', `the store ${JSON.stringify(path)} is replaced all the time`);
     } catch (error) {
       // SQLite's own timeout is too short among many writers, and after a kill -9 one process has to recover the log.
-      if (classifySqliteError(error) === 'busy' && machineClock.nowMs() < untilMs) {
+      if ((classifySqliteError(error) === 'busy' || isMoved(error)) && machineClock.nowMs() < untilMs) {
         sleepSync(1 + Math.random() * 20);
         continue;
       }
@@ -65,7 +71,7 @@ export function openFile(path: string, verify: boolean): OpenFile {
   }
 }
 
-function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; readonly inode: number } {
+function tryOpen(path: string, verify: boolean): Omit<OpenFile, 'aside'> {
   createPrivateFile(path);
   const inode = inodeOf(path);
   const db = new DatabaseSync(path);
@@ -78,8 +84,9 @@ function tryOpen(path: string, verify: boolean): { readonly db: DatabaseSync; re
     migrate(db, () => writeSignature(db));
     writeSignature(db);
     if (verify) verifyRows(db);
+    const generation = readGeneration(db, path, inode);
     db.exec('PRAGMA busy_timeout = 0');
-    return { db, inode };
+    return { db, inode, generation };
   } catch (error) {
     db.close();
     throw error;

@@ -6,12 +6,12 @@ import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { startInterval } from '../../platform/machine-clock.ts';
+import { machineClock, startInterval } from '../../platform/machine-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
 import { createViews, type Views } from '../cells/cell-views.ts';
-import { createHealthMonitor, type HealthMonitor, reportUnreadableCell } from '../cells/store-health.ts';
+import { createHealthMonitor, type HealthMonitor, makeLossCard, reportUnreadableCell } from '../cells/store-health.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { type Checkpoints, createCheckpoints } from './checkpoint.ts';
 import { createSqliteConnection, type SqliteConnection } from './connection.ts';
@@ -88,8 +88,11 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
   const shared = createShared(parts);
   let closed = false;
+  // After the caller has seen the health of the store; closing it reports the loss, too.
+  machineClock.after(0, () => reportLoss(parts));
   const stopPoll = startInterval(storePollMs, () => {
     if (connection.reopenIfReplaced()) writer.restore();
+    reportLoss(parts);
     writer.refresh();
     writer.sweep(retain);
     checkpoints.copyLogIfLong();
@@ -183,8 +186,23 @@ function cardCell(parts: StoreParts, id: string) {
   return openCell<Card | null>(parts, cardPrefix + id, () => null, { join: laterCard });
 }
 
-function closeParts({ connection, views, writer, checkpoints }: StoreParts, skipCheckpoint: boolean): void {
+/** Opens a card for a loss of data: the journal alone would tell it only to somebody who reads it. */
+function reportLoss(parts: StoreParts): void {
+  const { connection, writer } = parts;
+  const loss = connection.takeLoss();
+  if (loss === undefined) return;
+  const card = makeLossCard(loss.id, loss.reason);
+  const pending = { body: { type: 'card-changed', card }, place: {}, atMs: connection.clock.nowMs() } as const;
+  const changes = [{ cell: cardCell(parts, card.id), update: putCardUpdate(card) }];
+  writer.commitNow({ changes, entries: [pending], queueIfUnavailable: true });
+}
+
+function closeParts(parts: StoreParts, skipCheckpoint: boolean): void {
+  const { connection, views, writer, checkpoints } = parts;
   checkpoints.stop();
+  // A process that ends is the last that knows what it spent.
+  if (connection.reopenIfReplaced()) writer.restore();
+  reportLoss(parts);
   writer.close();
   const isDue = checkpoints.isDue();
   // SQLite copies the log when the last process closes the file, which never happens while processes overlap.

@@ -16,12 +16,14 @@ export function restoreFile(
   for (const view of views.all.values()) {
     if (view.text === undefined) continue;
     const stored = runner.readCell(view.cell.key);
-    if (stored !== undefined && stored.version >= view.cell.version) continue;
+    const { join } = view.options;
+    const isOlder = stored !== undefined && stored.version >= view.cell.version;
+    // Versions of two files cannot be compared, so both states are joined where that is possible.
+    if (isOlder && (join === undefined || stored.text === undefined)) continue;
     const local = parseState(view, view.text);
     const storedState = stored?.text === undefined ? undefined : parseCellText(stored.text);
-    const { join } = view.options;
-    const joined = storedState === undefined || join === undefined ? local : join(local, storedState);
-    runner.restoreCell(view, view.cell.version, JSON.stringify(joined));
+    const joined = JSON.stringify(storedState === undefined || join === undefined ? local : join(local, storedState));
+    if (joined !== stored?.text) runner.restoreCell(view, Math.max(view.cell.version, stored?.version ?? 0), joined);
   }
   for (const [key, total] of totals) runner.raiseCounter(key, total);
   runner.execute({ marks });

@@ -7,7 +7,13 @@ import type { PendingEntry, Transaction, TransactionResult } from '../../ports/s
 import type { Views } from '../cells/cell-views.ts';
 import { createOwnMarks } from '../cells/own-marks.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
-import { applyHere, confirmTransactions, hasUnconfirmedChanges, touchesCards } from '../cells/transaction-plan.ts';
+import {
+  applyHere,
+  confirmTransactions,
+  hasUnconfirmedChanges,
+  takesMoney,
+  touchesCards,
+} from '../cells/transaction-plan.ts';
 import type { SqliteConnection } from './connection.ts';
 import { classifySqliteError, describeError, sqliteCodeOf } from './errors.ts';
 import { acquireLock } from './lock.ts';
@@ -50,6 +56,7 @@ interface QueuedTransaction {
 }
 
 const commitsPerLook = 64;
+const restoring = 'the file was deleted or replaced, and its state is being restored';
 
 /** Returns a queued transaction for whose result no caller waits. */
 function withoutCaller(transaction: Transaction): QueuedTransaction {
@@ -136,6 +143,8 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
 
   function commitNow(transaction: Transaction): ExecutedTransaction {
     if (closed) return { result: { status: 'unavailable', reason: 'the store is closed' }, entries: [] };
+    if (takesMoney(transaction) && connection.graceMs() > 0)
+      return { result: queueOrGiveUp(transaction, restoring), entries: [] };
     // The file cannot judge a cell before it has all earlier changes.
     if (hasUnconfirmedChanges(transaction, views))
       return { result: queueOrGiveUp(transaction, 'earlier changes of the cell are queued'), entries: [] };
@@ -248,7 +257,10 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     commit(transaction) {
       if (closed) return Promise.resolve({ status: 'unavailable', reason: 'the store is closed' });
       return new Promise((resolve) => {
-        enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
+        const start = () => enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
+        const graceMs = takesMoney(transaction) ? connection.graceMs() : 0;
+        if (graceMs === 0) start();
+        else machineClock.after(graceMs, start, true);
       });
     },
     record(entry) {

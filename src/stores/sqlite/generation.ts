@@ -1,0 +1,115 @@
+/**
+ * Tells the first file of a store from one that took the place of another. A marker beside the file names the file that
+ * belongs there; it is hidden and has another name, so that deleting `state.db*` does not delete it. A file that is not
+ * the named one starts with a grace period, in which processes that know the lost state write it back.
+ */
+
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { storeGraceMs } from '../../core/limits.ts';
+import { machineBootId, machineClock } from '../../platform/machine-clock.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
+import { crc32 } from '../cells/checksums.ts';
+import { DamagedRow } from './errors.ts';
+
+/** The generation of an open file. */
+export interface FileGeneration {
+  /** A unique id of the file. */
+  readonly id: string;
+  /** Whether this process found that the file is not the one that was there. */
+  readonly isReplaced: boolean;
+  /** Until when the file grants no money, in the time of the machine's clock. */
+  readonly graceUntilMs: number;
+}
+
+/** The stored generation: the file's id, and when it took the place of another. */
+interface StoredGeneration {
+  readonly id: string;
+  readonly boot?: string;
+  readonly replacedMs?: number;
+}
+
+interface Marker {
+  readonly id: string;
+  readonly inode: number;
+}
+
+const metaKey = 'generation';
+
+/** Compares an open file with its marker; names a new file, and starts the grace period of a replaced one. */
+export function readGeneration(db: DatabaseSync, path: string, inode: number): FileGeneration {
+  const stored = readStored(db);
+  if (stored !== undefined && isNamed(readMarker(path), stored.id, inode)) return describe(stored, false);
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have done it meanwhile.
+    const current = readStored(db);
+    const marker = readMarker(path);
+    const isReplaced = marker !== undefined && !isNamed(marker, current?.id, inode);
+    const next: StoredGeneration = isReplaced
+      ? { id: uniqueId(), boot: machineBootId(), replacedMs: machineClock.nowMs() }
+      : (current ?? { id: uniqueId() });
+    if (next !== current) writeStored(db, next);
+    writeMarker(path, { id: next.id, inode });
+    db.exec('COMMIT');
+    return describe(next, isReplaced);
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function isNamed(marker: Marker | undefined, id: string | undefined, inode: number): boolean {
+  return marker !== undefined && marker.id === id && marker.inode === inode;
+}
+
+function describe({ id, boot, replacedMs }: StoredGeneration, isReplaced: boolean): FileGeneration {
+  if (replacedMs === undefined) return { id, isReplaced, graceUntilMs: 0 };
+  const untilMs = replacedMs + storeGraceMs;
+  // Most files were replaced long ago, or never: the boot id is read only if the times could be of one start.
+  const isCurrent = machineClock.nowMs() < untilMs && boot === machineBootId();
+  return { id, isReplaced, graceUntilMs: isCurrent ? untilMs : 0 };
+}
+
+function readStored(db: DatabaseSync): StoredGeneration | undefined {
+  const row = db.prepare('SELECT value, crc FROM meta WHERE key = ?').get(metaKey);
+  if (row === undefined) return undefined;
+  if (checksum(String(row.value)) !== row.crc) throw new DamagedRow('meta', metaKey);
+  return JSON.parse(String(row.value)) as StoredGeneration;
+}
+
+function writeStored(db: DatabaseSync, generation: StoredGeneration): void {
+  const text = JSON.stringify(generation);
+  const write = db.prepare('INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?, ?, ?)');
+  write.run(metaKey, text, checksum(text));
+}
+
+function checksum(text: string): number {
+  return crc32([metaKey, text].join('\n'));
+}
+
+/** The path of the marker: it shares no part of its name with the file. */
+function markerPath(path: string): string {
+  return join(dirname(path), `.switchgear-${crc32(basename(path)).toString(16)}`);
+}
+
+function readMarker(path: string): Marker | undefined {
+  try {
+    const [id = '', inode] = readFileSync(markerPath(path), 'utf8').split('\n');
+    return { id, inode: Number(inode) };
+  } catch {
+    return undefined;
+  }
+}
+
+function writeMarker(path: string, { id, inode }: Marker): void {
+  const to = markerPath(path);
+  const draft = `${to}.${process.pid}`;
+  try {
+    writeFileSync(draft, `${id}\n${inode}\n`, { mode: 0o600 });
+    renameSync(draft, to);
+  } catch {
+    // Without a marker a later file counts as the first one.
+  }
+}
