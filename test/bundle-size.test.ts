@@ -30,11 +30,11 @@ async function bundle(code: string): Promise<{ readonly bytes: number; readonly 
 }
 
 const cases = [
-  { name: 'switchgear', code: `export * from './src/index.ts';`, most: 60 * kilobyte },
+  { name: 'switchgear', code: `export * from './src/index.ts';`, most: 80 * kilobyte },
   {
     name: 'switchgear/breaker',
     code: `export { createBreaker } from './src/breaker.ts';`,
-    most: 10 * kilobyte,
+    most: 12 * kilobyte,
   },
 ];
 
