@@ -1,6 +1,7 @@
 export interface Ability {
     readonly name: string;
     readonly scope: 'shared' | 'agent';
+    readonly identify?: (args: AbilityCall['args']) => unknown;
     run(call: AbilityCall): Promise<unknown>;
 }
 
@@ -9,6 +10,7 @@ export interface AbilityCall {
     readonly args: Readonly<Record<string, unknown>>;
     readonly signal: AbortSignal;
     readonly attemptKey: string;
+    readonly approvedIdentity?: string;
 }
 
 export declare class AbilityError extends Error {
@@ -205,10 +207,7 @@ export interface RunState {
     readonly end?: RunEnd;
     readonly owner?: RunOwner;
     readonly admitted?: true;
-    readonly approved: readonly {
-        readonly rules: readonly string[];
-        readonly by: string;
-    }[];
+    readonly approved: readonly RunApproval[];
     readonly card?: string;
 }
 

@@ -231,6 +231,9 @@ export const listedInputMax = 400;
 /** Properties and levels of arguments that a digest reads; a larger call cannot be approved. */
 export const canonicalEntriesMax = 100_000;
 export const canonicalDepthMax = 400;
+/** Bytes of a program that a digest reads, and programs among the arguments of a command. */
+export const digestedBytesMax = 268_435_456;
+export const digestedFilesMax = 64;
 /** How long a removed input of a question leaves its empty cell in the store. */
 export const removedInputKeepMs = 60_000;
 /** Standing approvals in a list. */

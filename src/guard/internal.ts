@@ -3,7 +3,7 @@
  * compat.
  */
 
-export { digestApproval, secretOf } from './approval/approval-digest.ts';
+export { digestApproval, digestWithSecret } from './approval/approval-digest.ts';
 export { inputKey, readInput, storeInput } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';

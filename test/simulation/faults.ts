@@ -91,8 +91,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a question is taken as answered with yes',
-    find: "action.approvedBy === undefined ? filterByAction(fired, 'confirm') : []",
-    replace: "action.approvedBy === undefined ? filterByAction(fired, 'confirm').slice(1) : []",
+    find: "filterByAction(fired, 'confirm').filter(",
+    replace: "filterByAction(fired, 'confirm').slice(1).filter(",
   },
   {
     name: 'the halt of a task leaves its children running',

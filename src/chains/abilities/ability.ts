@@ -13,6 +13,8 @@ export interface AbilityCall {
   readonly signal: AbortSignal;
   /** An idempotency key: the same for every attempt of this step of this run. */
   readonly attemptKey: string;
+  /** What a person approved this call for, as JSON of `identify`; another server must not run it. */
+  readonly approvedIdentity?: string;
 }
 
 /** A source of abilities: an MCP server, functions in code, or the built-in abilities. */
@@ -29,6 +31,12 @@ export interface Ability {
   readonly name: string;
   /** The scope of its breaker: one for all agents, or one per agent. */
   readonly scope: 'shared' | 'agent';
+  /**
+   * What the ability resolves to for these arguments, as plain JSON: the server or program behind its name. An approval
+   * holds only while this stays the same.
+   * @default nothing but its name
+   */
+  readonly identify?: (args: AbilityCall['args']) => unknown;
   /** Runs the ability and returns plain JSON; throws `AbilityError` on failure. */
   run(call: AbilityCall): Promise<unknown>;
 }

@@ -17,6 +17,7 @@ import {
   requireTexts,
 } from './ability.ts';
 import { cleanEnvironment, createMark, type Environment, ownChild, trackEnding } from './child-process.ts';
+import { identifyCommand, realPath, splitShellWords } from './program-identity.ts';
 
 const name = 'shell.execute';
 
@@ -42,7 +43,20 @@ export function shellAbilities(
 ): AbilitySource {
   const { cwd = process.cwd(), env = process.env } = options;
   const run = (call: AbilityCall) => execute(call, cwd, env);
-  return createSwitchedSource('shell', isOn, [{ name, scope: 'agent', run }]);
+  const identify = (args: AbilityCall['args']) => identifyStep(args, cwd, env);
+  return createSwitchedSource('shell', isOn, [{ name, scope: 'agent', run, identify }]);
+}
+
+/** The program of a command and the scripts it names; the folder alone for arguments that are no command. */
+function identifyStep(input: AbilityCall['args'], cwd: string, env: Environment): unknown {
+  try {
+    const { file, args, env: extra } = readCommand(input);
+    const isLine = input.args === undefined;
+    const words = isLine ? splitShellWords(String(input.command)) : args;
+    return identifyCommand(file, words, cwd, { PATH: extra.PATH ?? env.PATH });
+  } catch {
+    return { cwd: realPath(cwd) };
+  }
 }
 
 interface Command {

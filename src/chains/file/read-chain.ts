@@ -1,5 +1,6 @@
 /** Reads a chain file: returns a chain, or every problem of the file. Unknown keys are problems. */
 
+import { resolve } from 'node:path';
 import { sections } from '../../core/controls/sections.ts';
 import { valueProblem } from '../../core/declare/check-value.ts';
 import { chainBytesMax } from '../../core/limits.ts';
@@ -69,7 +70,15 @@ export function readChainTree(
 export function loadChain(path: string, name: string = path): Chain {
   const { chain, problems } = readChain(readChainText(path, name), name);
   if (chain === undefined) throw chainError(name, problems);
+  chainFiles.set(chain, resolve(path));
   return chain;
+}
+
+const chainFiles = new WeakMap<Chain, string>();
+
+/** The path of the file that a chain was loaded from; undefined for a chain from code. */
+export function chainFileOf(chain: Chain): string | undefined {
+  return chainFiles.get(chain);
 }
 
 /** Reads the text of a chain file from disk. */

@@ -16,6 +16,7 @@ import type { AbilitySource } from '../abilities/ability.ts';
 import type { Chain } from '../file/chain.ts';
 import { checkChain } from '../file/check-chain.ts';
 import { readParams } from '../file/params.ts';
+import { chainFileOf } from '../file/read-chain.ts';
 import { expireCard } from './approval/stored-card.ts';
 import { createOwner, isOwnerGone } from './ownership.ts';
 import { resolveAbilities } from './resolve-abilities.ts';
@@ -57,8 +58,8 @@ export interface RunOptions {
    */
   readonly modelText?: string;
   /**
-   * The path of the chain file, stored for a later resume.
-   * @default none
+   * The path of the chain file, stored for a later resume; standing approvals hold for this file only.
+   * @default the path that `loadChain` read, or none
    */
   readonly origin?: string;
   /**
@@ -160,6 +161,7 @@ async function startRun(
   buildChainRules(chain, params, modelRules);
   const found = await resolveAbilities(sources, chain, () => true);
   const id = options.id ?? makeRunId(clock.wallMs());
+  const origin = options.origin ?? chainFileOf(input);
   const first: RunState = {
     format: 1,
     id: checkRunId(id),
@@ -167,7 +169,7 @@ async function startRun(
     chain,
     params,
     modelRules,
-    ...(options.origin !== undefined && { origin: options.origin }),
+    ...(origin !== undefined && { origin }),
     startedWallMs: clock.wallMs(),
     steps: chain.steps.map((step) => ({ id: step.id, status: 'pending', attempts: 0 })),
     owner: createOwner(store),

@@ -32,6 +32,19 @@ class NotBegunError extends Error {
   }
 }
 
+/** The server or program of the step changed after its approval, so its ability was not called. */
+class ChangedStepError extends Error {
+  constructor(step: string) {
+    super(`the step ${step} is not what was approved any more: its server or program has changed`);
+    this.name = 'ChangedStepError';
+  }
+}
+
+/** Whether a failure is not one of the ability. */
+function isNotAbility(error: unknown): boolean {
+  return error instanceof NotBegunError || error instanceof ChangedStepError;
+}
+
 /** Runs the step at an index; undefined if the run continues. */
 export async function runStep(context: RunContext, at: number, task: Task): Promise<StopReason | undefined> {
   const { active, outputs } = context;
@@ -49,6 +62,7 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
   }
   for (;;) {
     const stop = await attemptStep(context, at, step, args, task);
+    if (stop === 'changed') continue; // A person is asked again.
     if (stop !== 'paused') return stop;
     await wait(active.clock, sweepMs, active.signal); // An operator paused the task; its time limits are paused, too.
   }
@@ -84,24 +98,25 @@ async function attemptStep(
   step: ChainStep,
   args: Readonly<Record<string, unknown>>,
   task: Task,
-): Promise<StopReason | 'paused' | undefined> {
+): Promise<StopReason | 'paused' | 'changed' | undefined> {
   const { active, gear, gate, outputs, rules } = context;
   const { run, by, clock } = active;
   const ability = context.abilities.get(step.ability)!;
   const number = run.steps[at]!.attempts + 1;
   const check = checkRules(rules, run, { ability: step.ability, agent: gear.agent, args, outputs });
   recordRuleChecks(context, step.id, check);
-  active.question.begin({ step: step.id, attempt: number, args });
+  active.question.begin({ step: step.id, attempt: number, args, identify: () => ability.identify?.(args) });
   let hasRun = false;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.currentCall()!;
     signal.throwIfAborted();
+    const { approval } = active.question;
+    if ((await approval?.isCurrent()) === false) throw new ChangedStepError(step.id);
     const transition = { type: 'begun', by, step: at, attempt: number, wallMs: clock.wallMs() } as const;
-    const { approvedBy } = active.question;
     const entry = {
       ...({ type: 'step-started', run: run.id, step: step.id, attempt: number } as const),
-      ...(approvedBy !== undefined && { approvedBy }),
+      ...(approval !== undefined && { approvedBy: approval.by }),
     };
     const begun = await writeTransitionWithin(
       active,
@@ -114,8 +129,17 @@ async function attemptStep(
     active.question.forgetCard();
     signal.throwIfAborted();
     hasRun = true;
+    // The store may have taken its time; from here on a change fails the step, because its start is recorded.
+    if ((await approval?.isCurrent()) === false) throw new ChangedStepError(step.id);
     active.emit({ type: 'step-started', run: run.id, step: active.run.steps[at]!, ability: step.ability });
-    return ability.run({ name: step.ability, args, signal, attemptKey: `${run.id}/${step.id}` });
+    const approvedIdentity = approval?.identity;
+    return ability.run({
+      name: step.ability,
+      args,
+      signal,
+      attemptKey: `${run.id}/${step.id}`,
+      ...(approvedIdentity !== undefined && { approvedIdentity }),
+    });
   };
   const guarded = gate.guard(
     step.ability,
@@ -127,7 +151,7 @@ async function attemptStep(
       match: () => check.hits,
       breaker: { ...(ability.scope === 'shared' && { scope: 'shared' }), ...step.circuitBreaker },
       ...(step.timeoutSecs !== undefined && { timeoutSecs: step.timeoutSecs }),
-      classify: (ending) => ('error' in ending && ending.error instanceof NotBegunError ? 'neutral' : undefined),
+      classify: (ending) => ('error' in ending && isNotAbility(ending.error) ? 'neutral' : undefined),
     },
   );
   let value: unknown;
@@ -135,6 +159,7 @@ async function attemptStep(
     value = await task.run(() => guarded(args));
   } catch (error) {
     if (!hasRun) await work?.catch(() => {}); // The time is up: the ability must not be called any more.
+    if (!hasRun && error instanceof ChangedStepError) return 'changed';
     return handleFailure(context, at, step, number, task, error, hasRun);
   }
   const refusal = refusalOf(value);

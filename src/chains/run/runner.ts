@@ -66,6 +66,7 @@ export async function continueRun(runner: Runner, start: RunState, continuation:
     signal: continuation.signal === undefined ? lost.signal : AbortSignal.any([continuation.signal, lost.signal]),
     run: start,
     question: new RunQuestion(),
+    abilities: continuation.abilities,
     lost: false,
     emit: runner.emit,
     onEntry: (entry) => publishEntry(gate.runtime, entry),

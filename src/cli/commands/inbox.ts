@@ -196,12 +196,12 @@ async function standing(store: CrossProcessStore, parsedArgs: ParsedArgs, termin
   return exitCodes.ok;
 }
 
-function formatStandingRow({ id, chain, rules, by, givenWallMs }: StandingApproval) {
+function formatStandingRow({ id, chain, step, file, rules, by, givenWallMs }: StandingApproval) {
   return [
     { text: id },
-    { text: chain },
+    { text: step === '' ? chain : `${chain}: step ${step}` },
     { text: `by ${by}` },
     { text: new Date(givenWallMs).toISOString().slice(0, 16).replace('T', ' ') },
-    { text: rules.join('; '), style: 'dim' as const },
+    { text: [...rules, ...(file === undefined ? [] : [`in ${file}`])].join('; '), style: 'dim' as const },
   ];
 }

@@ -18,13 +18,18 @@ export interface ApprovalSubject {
 /** The digest of a subject; undefined if its arguments are too large to be approved. */
 export function digestApproval(store: Store, { tool, task, args, stop, place }: ApprovalSubject): string | undefined {
   const asking = [stop.control, stop.code, [...(stop.rules ?? [])].sort()];
-  return digestValue(secretOf(store), [tool, task, args, asking, place]);
+  return digestWithSecret(store, [tool, task, args, asking, place]);
+}
+
+/** The digest of plain data under the store's secret; undefined if the data are too large. */
+export function digestWithSecret(store: Store, value: unknown): string | undefined {
+  return digestValue(secretOf(store), value);
 }
 
 const ownSecrets = new WeakMap<Store, string>();
 
 /** The secret of the store, or one of this process if the store has none (yet). */
-export function secretOf(store: Store): string {
+function secretOf(store: Store): string {
   const shared = store.shared?.secret;
   if (shared !== undefined && shared !== '') return shared;
   const known = ownSecrets.get(store);

@@ -336,7 +336,12 @@ test(
       writeFileSync(join(there, 'w.yaml'), text);
       assert.equal((await look('chain', 'run', join(id, 'w.yaml'), '--no-wait', '--id', id)).code, 6);
       assert.equal((await look('inbox', 'approve', await card())).code, 0);
-      if (drop) rmSync(there, { recursive: true });
+      if (drop) {
+        rmSync(there, { recursive: true });
+        // The approval was for the command in its folder, so a person is asked about the other folder.
+        assert.equal((await look('chain', 'resume', id, '--no-wait')).code, 6);
+        assert.equal((await look('inbox', 'approve', await card())).code, 0);
+      }
       const { code, err } = await look('chain', 'resume', id);
       assert.equal(code, 0, err);
       const { outputs } = JSON.parse((await look('chain', 'show', id, '--outputs', '--json')).out);

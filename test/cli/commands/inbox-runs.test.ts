@@ -129,7 +129,8 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal((await life(place, (chains) => chains.resume('one'))).status, 'done');
     assert.equal((await life(place, (chains) => chains.run(chain, {}, { id: 'two' }))).status, 'done');
     const listed = await inbox(place, 'standing');
-    const [, id = ''] = /^ {2}(\w+) {2}plan {2}by \S+ {2}.*chain:plan\|ability:pay\|confirm$/.exec(listed.out) ?? [];
+    const [, id = ''] =
+      /^ {2}(\w+) {2}plan: step pay {2}by \S+ {2}.*chain:plan\|ability:pay\|confirm$/.exec(listed.out) ?? [];
     assert.equal((await inbox(place, 'standing', '--drop', id.slice(0, 6))).out, `dropped ${id}: plan asks again`);
     assert.equal((await inbox(place, 'standing')).out, 'No standing approvals.');
     const three = await life(place, (chains) => chains.run(chain, {}, { id: 'three', wait: false }));

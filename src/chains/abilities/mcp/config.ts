@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { SwitchgearError } from '../../../core/error.ts';
 import { quoteValue } from '../../../core/quote.ts';
 import type { Environment } from '../child-process.ts';
+import { identifyCommand } from '../program-identity.ts';
 
 /** The working folder and environment in which servers start. */
 export interface McpEnvironment {
@@ -75,6 +76,23 @@ export function resolveConfig(config: McpServerConfig, cwd: string, env: Environ
     env: fillAll(config.env),
     cwd: isAbsolute(folder) ? folder : join(cwd, folder),
   };
+}
+
+/**
+ * The server as an approval is bound to it: where it is reached, or which program it is. Variables of its environment
+ * and headers count as written, because their values may be secrets that change.
+ */
+export function identifyServer(name: string, config: McpServerConfig, cwd: string, env: Environment): unknown {
+  const resolved = resolveConfig(config, cwd, env);
+  if (resolved.kind !== 'process' || config.kind !== 'process')
+    return { server: name, ...resolved, ...headersOf(config) };
+  const { command, args } = resolved;
+  const started = identifyCommand(command, args, resolved.cwd ?? cwd, { PATH: resolved.env.PATH ?? env.PATH });
+  return { server: name, command, args, env: config.env, ...started };
+}
+
+function headersOf(config: McpServerConfig): object {
+  return 'headers' in config ? { headers: config.headers } : {};
 }
 
 /** Fills `${VAR}`, `${env:VAR}` and `${VAR:-default}` as other hosts do; throws on an unset variable. */

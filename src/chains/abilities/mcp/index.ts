@@ -38,7 +38,8 @@ export function mcpAbilities(config: unknown, options: McpOptions = {}): Ability
           ? error
           : new SwitchgearError('ability_unavailable', error.message, { cause: error });
       });
-      return tools.includes(tool) ? { name, scope: 'shared', run: (call) => server.call(tool, call) } : undefined;
+      if (!tools.includes(tool)) return undefined;
+      return { name, scope: 'shared', run: (call) => server.call(tool, call), identify: () => server.identify() };
     },
     async names() {
       const lists = [...configs.keys()].map(async (name) => {

@@ -4,19 +4,23 @@ import type { CallToolResult, Client, ClientOptions, Transport } from '@modelcon
 import { mcpStartMs, reasonLengthMax, timerMaxMs } from '../../../core/limits.ts';
 import { type AbilityCall, AbilityError, parseTextValue, toPlainOutput } from '../ability.ts';
 import { boundedFetch, excessMessage } from './bounded-fetch.ts';
-import { type McpEnvironment, type McpServerConfig, resolveConfig } from './config.ts';
+import { identifyServer, type McpEnvironment, type McpServerConfig, resolveConfig } from './config.ts';
 import { createProcessTransport, type McpSdk } from './process-transport.ts';
 
 export interface McpServer {
   /** Starts the server if necessary, and lists its tools. */
   tools(): Promise<readonly string[]>;
   call(tool: string, call: AbilityCall): Promise<unknown>;
+  /** The server that is connected now, as plain data. */
+  identify(): Promise<unknown>;
   close(): Promise<void>;
 }
 
 interface Connection {
   readonly client: Client;
   readonly ending: () => string | undefined;
+  /** The server when it was started. */
+  readonly identity: unknown;
 }
 
 /**
@@ -61,16 +65,17 @@ export function createMcpServer(
   /** Connects with the legacy handshake; reconnects with negotiation if the server rejects its version. */
   const connect = async (): Promise<Connection> => {
     const resolved = resolveConfig(config, environment.cwd, environment.env);
+    const server = identifyServer(name, config, environment.cwd, environment.env);
     const openResolved = () => {
       if (isClosed) throw new AbilityError('the MCP servers of these abilities were closed');
       opened = openTransport(sdk, name, resolved, environment);
       return opened;
     };
     try {
-      return await connectClient(sdk, name, resolved, openResolved(), 'legacy');
+      return { ...(await connectClient(sdk, name, resolved, openResolved(), 'legacy')), identity: server };
     } catch (error) {
       if (!isTooNew(sdk, error)) throw error;
-      return await connectClient(sdk, name, resolved, openResolved(), 'auto');
+      return { ...(await connectClient(sdk, name, resolved, openResolved(), 'auto')), identity: server };
     }
   };
 
@@ -90,9 +95,15 @@ export function createMcpServer(
         );
       }
     },
-    async call(tool, { name: ability, args, signal, attemptKey }) {
+    identify: async () => (await getConnection()).identity,
+    async call(tool, { name: ability, args, signal, attemptKey, approvedIdentity }) {
       const pending = getConnection();
       const connection = await waitUnlessAborted(signal, pending);
+      // The server may have ended after the approval, and another program may have been started in its place.
+      if (approvedIdentity !== undefined && JSON.stringify(connection.identity) !== approvedIdentity)
+        throw new AbilityError(`${formatTitle(name)} is another one than the one that was approved`, {
+          name: 'PolicyDenied',
+        });
       try {
         const _meta = { 'switchgear/attemptKey': attemptKey };
         // The signal of the step is the only time limit.
@@ -179,7 +190,7 @@ async function connectClient(
   config: McpServerConfig,
   { transport, ending }: OpenTransport,
   mode: 'legacy' | 'auto',
-): Promise<Connection> {
+): Promise<Omit<Connection, 'identity'>> {
   const client = new sdk.Client(identity, { versionNegotiation: { mode }, jsonSchemaValidator: acceptAll });
   try {
     await client.connect(transport, { timeout: mcpStartMs });

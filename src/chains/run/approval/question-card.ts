@@ -14,6 +14,7 @@ import {
   withInput,
 } from '../../../guard/internal.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
+import type { QuestionPlace } from './question-place.ts';
 import { expireCard } from './stored-card.ts';
 
 const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_always', 'decline'];
@@ -65,9 +66,12 @@ export function questionCardId(digest: string): string {
 }
 
 /** The digest of what an answer approves: the step with its arguments, where it runs, and the rules that ask. */
-export function digestQuestion(active: ActiveRun, { target }: CallSite, stop: Stop): string | undefined {
-  const { run, question, store } = active;
-  const { step, attempt, args } = question.subject;
-  const place = { step, attempt };
-  return digestApproval(store, { tool: target.name, task: run.id, args: [args], stop, place });
+export function digestQuestion(
+  { run, question, store }: ActiveRun,
+  { target }: CallSite,
+  stop: Stop,
+  place: QuestionPlace,
+): string | undefined {
+  const { attempt, args } = question.subject;
+  return digestApproval(store, { tool: target.name, task: run.id, args: [args], stop, place: { ...place, attempt } });
 }

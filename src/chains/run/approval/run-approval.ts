@@ -19,6 +19,7 @@ import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
 import { digestQuestion, findOrCreateQuestionCard, questionCardId } from './question-card.ts';
+import { digestAbilities, type QuestionPlace, readPlace } from './question-place.ts';
 import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
 import { answerStoredCard, expireCard } from './stored-card.ts';
 
@@ -29,14 +30,17 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       return { ...stop, kind: 'deny', code, reason: [stop.reason, more].filter(Boolean).join('; ') };
     };
     const rules = [...(stop.rules ?? [])].sort();
-    const approval = await findApproval(active, rules);
+    const place = await readPlace(active);
+    const digest = digestQuestion(active, site, stop, place);
+    if (digest === undefined) return deny('rule_unanswered', 'its arguments are too large to be approved');
+    const isCurrent = async () => digestQuestion(active, site, stop, await readPlace(active)) === digest;
+    const subject = { identity: JSON.stringify(place.ability), isCurrent };
+    const approval = await findApproval(active, site, rules, place);
     if (approval !== undefined) {
       active.emit({ type: 'approval-found', run: active.run.id, step: active.question.subject.step, ...approval });
-      active.question.approve(approval.by);
+      active.question.approve({ by: approval.by, ...subject });
       return approval.by;
     }
-    const digest = digestQuestion(active, site, stop);
-    if (digest === undefined) return deny('rule_unanswered', 'its arguments are too large to be approved');
     const isAnswered = active.store.card(questionCardId(digest))?.state === 'answered';
     if (!isAnswered && !canAsk(active)) return deny('rule_unanswered', 'no approver is available');
     const card = await findOrCreateQuestionCard(active, runtime, site, stop, digest);
@@ -60,17 +64,22 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     });
     const answeredBy = answeredCard.by ?? 'somebody';
     if (answeredCard.answer === 'decline') return deny('rule_declined', `declined by ${answeredBy}`);
-    await saveApproval(active, runtime, answeredCard, rules, answeredBy);
-    active.question.approve(answeredBy, answeredCard.id);
+    await saveApproval(active, runtime, answeredCard, rules, place, answeredBy);
+    active.question.approve({ by: answeredBy, card: answeredCard.id, ...subject });
     return answeredBy;
   };
 }
 
-/** Finds an earlier approval of these rules, for the whole run or standing. */
-async function findApproval({ run, store }: ActiveRun, rules: readonly string[]) {
+/** Finds an earlier approval of these rules, for the whole run or standing, in the same place. */
+async function findApproval(active: ActiveRun, { target }: CallSite, rules: readonly string[], place: QuestionPlace) {
+  const { run, store } = active;
   const runApproval = run.approved.find((each) => sameRules(each.rules, rules));
-  if (runApproval !== undefined) return { by: runApproval.by, for: 'run' } as const;
-  const standingApproval = await findStandingApproval(store, run.chain, rules);
+  // The server behind an ability may have changed while the run was not active.
+  const isSameAbility =
+    runApproval !== undefined &&
+    (place.step === '' || runApproval.abilities?.[target.name] === (await digestAbilities(active))[target.name]);
+  if (isSameAbility) return { by: runApproval.by, for: 'run' } as const;
+  const standingApproval = await findStandingApproval(store, run.chain, rules, place);
   return standingApproval && ({ by: standingApproval.by, for: 'always' } as const);
 }
 
@@ -164,14 +173,16 @@ async function saveApproval(
   runtime: Runtime,
   { answer }: Card,
   rules: readonly string[],
+  place: QuestionPlace,
   answeredBy: string,
 ): Promise<void> {
   const { by, store, run } = active;
   const { chain } = run;
-  const approved = answer === 'approve_run' ? { approved: { rules, by: answeredBy } } : {};
+  const approved =
+    answer === 'approve_run' ? { approved: { rules, by: answeredBy, abilities: await digestAbilities(active) } } : {};
   await writeTransition(active, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const entry = { type: 'standing-given', chain: chain.id, rules, by: answeredBy } as const;
   const redacted = keepsContent(runtime) ? entry : (runtime.rules?.redact(entry) ?? entry);
-  await addStandingApproval(store, chain, rules, redacted.rules, answeredBy);
+  await addStandingApproval(store, chain, rules, redacted.rules, place, answeredBy);
 }

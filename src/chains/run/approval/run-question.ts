@@ -7,12 +7,25 @@ export interface QuestionSubject {
   readonly step: string;
   readonly attempt: number;
   readonly args: unknown;
+  /** What the ability of the step resolves to now. */
+  readonly identify: () => unknown;
+}
+
+/** An approval of the subject. */
+export interface SubjectApproval {
+  readonly by: string;
+  /** The answered card, if a question was asked. */
+  readonly card?: string;
+  /** The resolved ability that was approved, as JSON. */
+  readonly identity: string | undefined;
+  /** Whether the subject is still what was approved. */
+  isCurrent(): Promise<boolean>;
 }
 
 /** Connects the rules of a run, which ask, with the step that they stopped, which reads the answer. */
 export class RunQuestion {
-  private current: QuestionSubject = { step: '', attempt: 0, args: {} };
-  private approver: string | undefined = undefined;
+  private current: QuestionSubject = { step: '', attempt: 0, args: {}, identify: () => undefined };
+  private approved: SubjectApproval | undefined = undefined;
   private answeredCard: string | undefined = undefined;
   private parked = false;
 
@@ -20,9 +33,9 @@ export class RunQuestion {
     return this.current;
   }
 
-  /** The person who approved the subject, now or earlier. */
-  get approvedBy(): string | undefined {
-    return this.approver;
+  /** The approval of the subject, given now or earlier. */
+  get approval(): SubjectApproval | undefined {
+    return this.approved;
   }
 
   /** Whether a question is open and this process does not wait for its answer. */
@@ -33,13 +46,13 @@ export class RunQuestion {
   /** Sets the next subject, which is not approved yet. An answered card stays until it is used. */
   begin(subject: QuestionSubject): void {
     this.current = subject;
-    this.approver = undefined;
+    this.approved = undefined;
   }
 
-  /** Records who approved the subject, and the answered card if a question was asked. */
-  approve(by: string, card?: string): void {
-    this.approver = by;
-    this.answeredCard = card ?? this.answeredCard;
+  /** Records the approval of the subject. */
+  approve(approval: SubjectApproval): void {
+    this.approved = approval;
+    this.answeredCard = approval.card ?? this.answeredCard;
   }
 
   /** Leaves the question open in the store. */

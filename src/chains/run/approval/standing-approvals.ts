@@ -1,16 +1,24 @@
-/** Standing approvals: for one chain with its steps as written, and the exact filled rules that asked. */
+/**
+ * Standing approvals: for one step of one chain file with its steps as written, what the step's ability resolves to, and
+ * the exact filled rules that asked.
+ */
 
-import { createHmac } from 'node:crypto';
 import { SwitchgearError } from '../../../core/error.ts';
 import { standingApprovalsMax } from '../../../core/limits.ts';
 import { quoteValue } from '../../../core/quote.ts';
+import { digestWithSecret } from '../../../guard/internal.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Chain } from '../../file/chain.ts';
 import { applyChanges, readValue, readValues } from '../storage/values.ts';
+import type { QuestionPlace } from './question-place.ts';
 
 export interface StandingApproval {
   readonly id: string;
   readonly chain: string;
+  /** The step that the approval was given for; empty for the run as a whole. */
+  readonly step: string;
+  /** The real path of the chain file; absent for a chain from code. */
+  readonly file?: string;
   /** The redacted rules that asked; the id is a hash that includes the filled parameters. */
   readonly rules: readonly string[];
   readonly by: string;
@@ -19,13 +27,14 @@ export interface StandingApproval {
 
 const prefix = 'standing/';
 
-/** Finds the standing approval for these rules of a chain with its steps as written. */
+/** Finds the standing approval for these rules in this place of a chain with its steps as written. */
 export function findStandingApproval(
   store: Store,
   chain: Chain,
   rules: readonly string[],
+  place: QuestionPlace,
 ): Promise<StandingApproval | undefined> {
-  return readValue<StandingApproval>(store, approvalKey(chain.id, approvalId(store, chain, rules)));
+  return readValue<StandingApproval>(store, approvalKey(chain.id, approvalId(store, chain, rules, place)));
 }
 
 /** Adds a standing approval; false if the store rejects it. `redactedRules` are the rules without parameters. */
@@ -34,11 +43,20 @@ export async function addStandingApproval(
   chain: Chain,
   rules: readonly string[],
   redactedRules: readonly string[],
+  place: QuestionPlace,
   by: string,
 ): Promise<boolean> {
   const { clock } = store;
-  const id = approvalId(store, chain, rules);
-  const approval: StandingApproval = { id, chain: chain.id, rules: redactedRules, by, givenWallMs: clock.wallMs() };
+  const id = approvalId(store, chain, rules, place);
+  const approval: StandingApproval = {
+    id,
+    chain: chain.id,
+    step: place.step,
+    ...(place.file !== undefined && { file: place.file }),
+    rules: redactedRules,
+    by,
+    givenWallMs: clock.wallMs(),
+  };
   const body = { type: 'standing-given', chain: chain.id, rules: redactedRules, by } as const;
   const update = (before: unknown) => before ?? approval;
   const entries = [{ body, place: {}, atMs: clock.nowMs() }];
@@ -77,10 +95,9 @@ function approvalKey(chain: string, id: string): string {
   return `${prefix}${encodeURIComponent(chain)}/${id}`;
 }
 
-/** The id: a hash of the steps as written and the filled rules, from which neither can be read. */
-function approvalId({ shared }: Store, { id, steps }: Chain, rules: readonly string[]): string {
-  return createHmac('sha256', shared?.secret ?? '')
-    .update(JSON.stringify([id, steps, rules]))
-    .digest('hex')
-    .slice(0, 16);
+/** The id: a keyed digest of the place, the steps as written and the filled rules, from which none can be read. */
+function approvalId(store: Store, { id, steps }: Chain, rules: readonly string[], place: QuestionPlace): string {
+  const digest = digestWithSecret(store, [id, steps, rules, place]);
+  if (digest === undefined) throw new SwitchgearError('invalid_chain', `the chain ${quoteValue(id)} is too large`);
+  return digest.slice(0, 32);
 }

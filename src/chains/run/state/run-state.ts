@@ -43,6 +43,14 @@ export interface RunOwner {
   readonly machine: string;
 }
 
+/** An approval of rules for a whole run. */
+export interface RunApproval {
+  readonly rules: readonly string[];
+  readonly by: string;
+  /** Keyed digests of what the abilities of the run resolved to, by name: another server needs another approval. */
+  readonly abilities?: Readonly<Record<string, string>>;
+}
+
 /** The stored state of a run. */
 export interface RunState {
   readonly format: 1;
@@ -64,7 +72,7 @@ export interface RunState {
   /** Whether the run was admitted: a resumed run is not counted again. */
   readonly admitted?: true;
   /** Rules that a person approved for the whole run. */
-  readonly approved: readonly { readonly rules: readonly string[]; readonly by: string }[];
+  readonly approved: readonly RunApproval[];
   /** The open question. */
   readonly card?: string;
 }

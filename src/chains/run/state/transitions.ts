@@ -4,7 +4,7 @@
  */
 
 import { skipReasonMax } from '../../../core/limits.ts';
-import type { RunEnd, RunOwner, RunState, StepState } from './run-state.ts';
+import type { RunApproval, RunEnd, RunOwner, RunState, StepState } from './run-state.ts';
 
 export type RunTransition =
   /** A process takes the run over. `previousOwner` is the owner that is known to be gone, if there was one. */
@@ -18,7 +18,7 @@ export type RunTransition =
       readonly type: 'answered';
       readonly by: string;
       /** Rules that a person approved for the whole run. */
-      readonly approved?: { readonly rules: readonly string[]; readonly by: string };
+      readonly approved?: RunApproval;
     }
   | {
       readonly type: 'begun';
@@ -90,9 +90,11 @@ export function applyTransition(run: RunState, transition: RunTransition): RunSt
     case 'answered': {
       if (!isOwner(run, transition.by)) return undefined;
       const { approved } = transition;
-      const isNew = approved !== undefined && !run.approved.some(({ rules }) => sameRules(rules, approved.rules));
-      if (run.status === 'running' && !isNew) return run;
-      return { ...run, status: 'running', approved: isNew ? [...run.approved, approved] : run.approved };
+      if (approved === undefined || run.approved.some((each) => isSameApproval(each, approved)))
+        return run.status === 'running' ? run : { ...run, status: 'running' };
+      // A later approval of the same rules is for other abilities.
+      const others = run.approved.filter(({ rules }) => !sameRules(rules, approved.rules));
+      return { ...run, status: 'running', approved: [...others, approved] };
     }
     case 'begun': {
       const step = run.steps[transition.step];
@@ -217,4 +219,9 @@ function omit<R extends RunState, K extends 'owner' | 'card'>(run: R, key: K): R
 /** Whether two sorted lists of rules are equal. */
 export function sameRules(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((rule, at) => rule === b[at]);
+}
+
+/** Whether two approvals are for the same rules and the same abilities, by anybody. */
+function isSameApproval(a: RunApproval, b: RunApproval): boolean {
+  return sameRules(a.rules, b.rules) && JSON.stringify(a.abilities) === JSON.stringify(b.abilities);
 }

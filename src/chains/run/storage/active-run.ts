@@ -6,6 +6,7 @@ import { wait } from '../../../platform/system-clock.ts';
 import type { Approver } from '../../../ports/approver.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
+import type { Ability } from '../../abilities/ability.ts';
 import type { RunQuestion } from '../approval/run-question.ts';
 import type { RunEvent } from '../state/run-event.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -25,6 +26,8 @@ export interface ActiveRun {
   readonly signal: AbortSignal;
   run: RunState;
   readonly question: RunQuestion;
+  /** The abilities of the steps that are not done, by name. */
+  readonly abilities: ReadonlyMap<string, Ability>;
   /** Whether this process must stop: another process owns the run, or the run was cancelled. */
   lost: boolean;
   emit(event: RunEvent): void;
