@@ -147,7 +147,7 @@ test('attack 03: an answered question does not run a program that was changed me
   assert.equal(existsSync(join(user.home, 'stolen')), false);
 });
 
-test('attack 03: a yes for always on one step does not let another step pass that the same rule asks about', async () => {
+test('attack 03: a yes for always on one step does not let another step of the rule pass', async () => {
   const ann = person({ approved: true, for: 'always' });
   const chains = createChains({ abilities: [counting()], store: memoryStore(), approver: ann, log: 'silent', env: {} });
   const chain = chainOf([step('go'), step('trade', { args: { amount: 900 } })], ['ability:*|confirm']);
@@ -187,7 +187,7 @@ test('attack 03: a yes for the run does not hold for another server of a later s
   assert.deepEqual(asked, ['one', 'three']);
 });
 
-test('attack 03: a program that changes between the approval and the start of its step is asked about again', async () => {
+test('attack 03: a program that changes after the approval is asked about again', async () => {
   let version = 1;
   const abilities = counting();
   const resolved = {

@@ -1,6 +1,6 @@
 /**
- * Standing approvals: for one step of one chain file with its steps as written, what the step's ability resolves to, and
- * the exact filled rules that asked.
+ * Standing approvals: for one step of one chain file with its steps as written, what the step's ability resolves to,
+ * and the exact filled rules that asked.
  */
 
 import { SwitchgearError } from '../../../core/error.ts';
