@@ -31,10 +31,11 @@ function askingSession(context: TestContext, policy: object = {}): HookSession {
   return session;
 }
 
-const brief = ['--timeout', '1'];
+/** A timeout that leaves a hook time to decide, and none to wait for an answer; hooks count from the process start. */
+const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1_000) + 5)];
 
 async function isAllowed(session: HookSession, id: string, command: string): Promise<boolean> {
-  return (await session.send(bash(id, command).pre, {}, brief)).output === undefined;
+  return (await session.send(bash(id, command).pre, {}, brief())).output === undefined;
 }
 
 async function answerAll(session: HookSession): Promise<void> {
@@ -81,7 +82,7 @@ test('attack 01: a yes for a long command does not run one with another middle o
   assert.equal(await isAllowed(session, 'c2', long('rm -r ~;')), false);
   const nested = (leaf: string, depth = 12): unknown => (depth === 0 ? leaf : [nested(leaf, depth - 1)]);
   const send = (id: string, more: object) =>
-    session.send({ ...bash(id, 'ls').pre, tool_input: { command: 'ls', ...more } }, {}, brief);
+    session.send({ ...bash(id, 'ls').pre, tool_input: { command: 'ls', ...more } }, {}, brief());
   for (const [id, [first, second]] of Object.entries({
     deep: [{ env: nested('safe') }, { env: nested('evil') }],
     wide: [{ files: Array(300).fill('a') }, { files: [...Array(299).fill('a'), '/etc/shadow'] }],
