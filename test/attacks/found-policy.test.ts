@@ -25,6 +25,12 @@ interface Folder {
   cards(): readonly Card[];
 }
 
+/** A host that runs one hook and ends: this process must not be taken for the host, or it could trust nothing. */
+const hostProgram = `
+  const { spawnSync } = require('node:child_process');
+  process.exitCode = spawnSync(process.execPath, process.argv.slice(1), { stdio: 'inherit' }).status;
+`;
+
 function newFolder(context: TestContext): Folder {
   const path = mkdtempSync(join(tmpdir(), 'switchgear-trust-'));
   context.after(() => rmSync(path, { recursive: true, force: true }));
@@ -36,11 +42,12 @@ function newFolder(context: TestContext): Folder {
     command: (args, env = {}, input = '') =>
       spawnSync(process.execPath, [bin, ...args], { cwd: path, encoding: 'utf8', env: { ...base, ...env }, input }),
     hook(event, env = {}, host = 'claude-code') {
-      const { stdout, stderr, status } = folder.command(
-        ['hook', host],
-        env,
-        JSON.stringify({ session_id: 's-1', cwd: path, ...event }),
-      );
+      const { stdout, stderr, status } = spawnSync(process.execPath, ['-e', hostProgram, bin, 'hook', host], {
+        cwd: path,
+        encoding: 'utf8',
+        env: { ...base, ...env },
+        input: JSON.stringify({ session_id: 's-1', cwd: path, ...event }),
+      });
       assert.equal(status, 0, stderr);
       if (stdout === '') return 'allow';
       const answer = JSON.parse(stdout) as {
