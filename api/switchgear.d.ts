@@ -500,7 +500,7 @@ export type PolicyDocument = {
     readonly rules?: readonly RuleDocument[] | undefined;
     readonly budgets?: readonly BudgetDocument[] | undefined;
     readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
-} & Fields<Pick<Settings, 'mode' | 'sameErrorTools'>> & {
+} & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
 } & {
     readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined;

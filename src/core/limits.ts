@@ -321,6 +321,13 @@ export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
+/** Characters, commands and nested scripts of a shell call that are read; words and paths of a command. */
+export const shellTextMax = 65_536;
+export const shellCommandsMax = 1_000;
+export const shellDepthMax = 6;
+export const callPathsMax = 100;
+/** Prompts that no person typed after which a card is opened. */
+export const earlyPromptsMax = 2;
 /** Processes that run hooks of one session. */
 export const hookHostsMax = 8;
 /** The lease of a session's lock, and the shortest and longest interval of the hooks that wait for the lock. */

@@ -291,6 +291,12 @@ export interface BaseSettings {
    */
   readonly sameErrorTools: readonly string[];
   /**
+   * Whether calls that would change the store, the policy or the hooks, or decide in the inbox, are asked about or
+   * refused.
+   * @default true
+   */
+  readonly selfProtection: boolean;
+  /**
    * Breaker settings of single tools, by name; a name may contain `*`. The checker sorts the least specific name first.
    * @default {}
    */

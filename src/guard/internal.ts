@@ -13,7 +13,7 @@ export type { AskedCall, askPerson } from './route/approval.ts';
 export { type CallSite, callSiteFor, type Target, targetFor } from './route/call-site.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
-export { type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
+export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
 export { makeQuestionCard, openCard, redactCard, shortDigest, updateCard, withInput } from './tasks/cards.ts';
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';

@@ -14,10 +14,12 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
-import { applyAndCheck, type Runtime, type Target, targetFor } from '../guard/internal.ts';
+import { applyAndCheck, isObserving, type Runtime, type Target, targetFor } from '../guard/internal.ts';
+import { findOwnTarget } from '../platform/own-targets.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
+import { settleEarlyPrompt } from './prompts.ts';
 import { askByCard } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
@@ -40,6 +42,7 @@ export async function decideCall(context: HookContext, event: CallProposedEvent)
   return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
 }
 
+const foreignReason = 'This call was not proposed by the host of the session. Ask the person you work for.';
 const pendingReason = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
 async function decideOnce(
@@ -48,6 +51,8 @@ async function decideOnce(
   event: CallProposedEvent & { readonly id: string },
 ): Promise<DecisionOrWait> {
   const { runtime } = context;
+  if (session.source === 'tool') return { decision: { kind: 'deny', reason: foreignReason } };
+  if (event.agent === undefined) await settleEarlyPrompt(context, session, 'call-proposed');
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   // The wait for a person is over, so the clocks of the task start again.
   while (task.node.cells.deadline.state.stops > 0)
@@ -57,6 +62,8 @@ async function decideOnce(
   if (task.open.some(({ id }) => id === event.id) || session.state.delegations[event.id] !== undefined)
     return { decision: pass };
   const call = makeProposedCall(context, task, event);
+  const own = findProtected(context, event);
+  if (own !== undefined) return { decision: protectOwn(context, task, event, call, own) };
   const proposal = proposeDetached(runtime, task.node, call);
   const result =
     'later' in proposal
@@ -64,6 +71,26 @@ async function decideOnce(
       : concludeProposal(session, task, event, call, proposal);
   haltRootTask(context, task, event.tool);
   return result;
+}
+
+/** What a call would change of Switchgear itself, if that is protected. */
+function findProtected({ runtime, ownTargets }: HookContext, { tool, input }: CallProposedEvent): string | undefined {
+  if (ownTargets === undefined || !runtime.settings.selfProtection || isObserving(runtime)) return undefined;
+  return findOwnTarget(tool, input, ownTargets);
+}
+
+/** Asks the person at the terminal about a call that would change Switchgear itself; refuses it without one. */
+function protectOwn(
+  { runtime, isAttended }: HookContext,
+  task: LoadedTask,
+  { id, tool }: CallProposedEvent & { readonly id: string },
+  call: ProposedCall,
+  own: string,
+): HookDecision {
+  const reason = `${tool} would use or change ${own}, which only a person may do`;
+  if (isAttended) return recordAnswer(task, id, { kind: 'ask', reason: `Switchgear asks: ${reason}` });
+  const stop = { kind: 'deny', code: 'rule_abort', control: 'rules', counters: {}, reason } as const;
+  return refuseCall(task, id, refuseDetached(runtime, task.node, call, stop));
 }
 
 export function makeProposedCall(
@@ -108,7 +135,9 @@ export function recordOpenCall(
   permit: Permit,
 ): void {
   if (delegation === undefined) {
-    task.open = [...task.open, { id, name: tool, isShared, permit }].slice(-hookCallsMax);
+    const isForeign = session.source === 'other host';
+    const open = { id, name: tool, isShared, permit, ...(isForeign && { isForeign }) };
+    task.open = [...task.open, open].slice(-hookCallsMax);
     return;
   }
   const delegations = Object.entries(session.state.delegations).slice(-hookAgentsMax + 1);

@@ -13,8 +13,8 @@ import {
   pass,
   type StoppedEvent,
 } from './hosts/hook-event.ts';
+import { beginNextTask, settleEarlyPrompt } from './prompts.ts';
 import {
-  beginPromptTask,
   consumeNote,
   findOrBeginAgentTask,
   findOrBeginTask,
@@ -23,6 +23,7 @@ import {
   haltRootTask,
 } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
+import { findPrompt } from './transcript-prompts.ts';
 
 export async function handleEvent(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
@@ -37,6 +38,7 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
       return withSessionLock(context, (session) => handleCallEnded(context, session, event));
     case 'batch-ended':
       return withSessionLock(context, async (session) => {
+        if (session.source !== 'host') return pass;
         const task = await findOrBeginTask(context, session, event.agent, event.agentType);
         task.modelTurn++;
         cancelOpenCalls(context, task);
@@ -44,11 +46,13 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
       });
     case 'subagent-started':
       return withSessionLock(context, async (session) => {
+        if (session.source !== 'host') return pass;
         await findOrBeginAgentTask(context, session, event.agent, event.agentType);
         return pass;
       });
     case 'subagent-ended':
       return withSessionLock(context, async (session) => {
+        if (session.source !== 'host') return pass;
         await endSubagent(context, session, event.agent, false);
         return pass;
       });
@@ -56,6 +60,7 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
       return withSessionLock(context, (session) => handleStopped(context, session, event));
     case 'session-ended':
       return withSessionLock(context, async (session) => {
+        if (session.source !== 'host') return pass;
         const { task, older } = session.state;
         for (const id of task === null ? older : [...older, task]) await session.endTask(id, 'done');
         const { policy: _, ...state } = session.state; // A session that goes on later begins with the policy of then.
@@ -73,22 +78,28 @@ async function handlePrompt(
   session: LockedSession,
   { text, by, failed = [] }: PromptEvent,
 ): Promise<HookDecision> {
+  if (session.source !== 'host') return pass;
   for (const agent of failed) await endSubagent(context, session, agent, true);
   if (by === 'harness') return pass;
   const promptFingerprint = fingerprint('user', text);
-  const { task, prompts, agents, older } = session.state;
+  const { task, prompts } = session.state;
   session.state = {
     ...session.state,
     prompts: [...prompts.filter((each) => each !== promptFingerprint), promptFingerprint].slice(-hookPromptsMax),
   };
   if (task !== null) {
     if (prompts.includes(promptFingerprint)) return pass;
-    // The previous task ends, unless it has running subagents.
-    const isOut = Object.values(agents).some(({ root }) => root === task);
-    if (isOut) session.state = { ...session.state, older: [...older, task] };
-    else await session.endTask(task, 'done');
+    const { transcriptPath } = context;
+    const found = transcriptPath === undefined ? undefined : findPrompt(transcriptPath, text);
+    const hasOpenCalls = ((await session.loadTask(task))?.open.length ?? 0) > 0;
+    if (found?.isHeld === false || (found === undefined && hasOpenCalls)) {
+      // A person, or a tool of the agent: the next event shows which.
+      const { dropped = 0 } = session.state.early ?? {};
+      session.state = { ...session.state, early: { isPending: true, atBytes: found?.bytes ?? null, dropped } };
+      return pass;
+    }
   }
-  beginPromptTask(context, session);
+  await beginNextTask(context, session);
   return pass;
 }
 
@@ -98,6 +109,9 @@ async function handleCallEnded(
   event: CallEndedEvent,
 ): Promise<HookDecision> {
   const { runtime } = context;
+  if (session.source === 'tool') return pass;
+  // A call that ends by itself was not interrupted by a prompt.
+  if (!('cancelled' in event.ending)) await settleEarlyPrompt(context, session, 'call-ended');
   if (event.delegation !== undefined) await handleDelegationEnd(context, session, event);
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   const unansweredAsk = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');
@@ -114,13 +128,19 @@ async function handleCallEnded(
       ? each.name === event.tool && each.permit.action.fingerprint === fingerprint(event.tool, [event.input])
       : each.id === event.id,
   );
-  if (open !== undefined) {
+  // Another process ends only the calls that it proposed, and does not vouch for their success.
+  const isForeign = session.source === 'other host';
+  if (open !== undefined && isForeign === (open.isForeign ?? false)) {
     task.open = task.open.filter((each) => each !== open);
-    settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, event.ending);
+    settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, endingOf(event, isForeign));
   }
   haltRootTask(context, task, event.tool);
   // If the host reports the end of a turn, the hint waits for it: there it reaches the model even if the call failed.
   return haltDecisionOf(task) ?? (context.reportsTurns ? undefined : consumeNote(task)) ?? pass;
+}
+
+function endingOf({ ending }: CallEndedEvent, isForeign: boolean): CallEndedEvent['ending'] {
+  return isForeign && 'value' in ending ? { cancelled: true } : ending;
 }
 
 /** Ends the task after the agent has answered, unless background work continues. */
@@ -129,6 +149,7 @@ async function handleStopped(
   session: LockedSession,
   { background }: StoppedEvent,
 ): Promise<HookDecision> {
+  if (session.source !== 'host') return pass;
   const { task, agents } = session.state;
   const running = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? running.length) > 0) return pass;

@@ -12,6 +12,7 @@ import {
   noEvents,
   type Reader,
 } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { anthropicTokens, hasNoTokens } from '../reading/tokens.ts';
 import { createRepeatCheck, readClaudeMessage, readClaudeResults } from './messages.ts';
 import { type ClaudeSubagents, trackClaudeSubagents } from './subagents.ts';
@@ -90,7 +91,7 @@ export function claudeCodeReader(): Reader {
 function readSystem(event: JsonObject, subagents: ClaudeSubagents): readonly AgentEvent[] {
   switch (event.subtype) {
     case 'init': {
-      const id = asText(event.session_id);
+      const id = asSessionId(event.session_id);
       const model = asText(event.model);
       return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
     }

@@ -7,6 +7,7 @@ import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { markEventsOf } from '../reading/event-source.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { openaiTokens } from './tokens.ts';
 
@@ -55,7 +56,7 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
   const ownerFields = () => (parent === undefined || thread === undefined ? {} : { agent: thread });
 
   function readMeta(meta: JsonObject): readonly AgentEvent[] {
-    thread = asText(meta.id);
+    thread = asSessionId(meta.id);
     const spawn = asObject(asObject(asObject(meta.source).subagent).thread_spawn);
     parent = asText(meta.parent_thread_id) ?? asText(spawn.parent_thread_id);
     if (thread === undefined || parent === undefined)

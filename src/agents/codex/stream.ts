@@ -13,6 +13,7 @@ import {
   noEvents,
   type Reader,
 } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { trackCodexThreads } from './subagents.ts';
 import { openaiTokens } from './tokens.ts';
@@ -56,7 +57,7 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
     const text = asText(item.text);
     switch (event.type) {
       case 'thread.started': {
-        const id = asText(event.thread_id);
+        const id = asSessionId(event.thread_id);
         return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
       }
       case 'item.started':

@@ -6,6 +6,7 @@ import type { SessionReaderOptions } from '../claude-code/session-file.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { markEventsOf } from '../reading/event-source.ts';
 import { asList, asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { geminiAgentTool, geminiShellTool } from './stream.ts';
 import { geminiTokens } from './tokens.ts';
@@ -29,7 +30,7 @@ export function geminiSessionReader({ besideStream = false, agent }: GeminiSessi
   function readLine(line: JsonObject): readonly AgentEvent[] {
     const id = asText(line.id);
     if (id === undefined) {
-      const session = agent === undefined && line.kind === 'main' ? asText(line.sessionId) : undefined;
+      const session = agent === undefined && line.kind === 'main' ? asSessionId(line.sessionId) : undefined;
       return session === undefined ? noEvents : [{ type: 'session', id: session }];
     }
     if (line.type === 'user') return isOnStream ? noEvents : readUser(asList(line.content));

@@ -3,6 +3,7 @@
 import { openCallsMax } from '../../core/limits.ts';
 import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type Draft, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { geminiStats } from './tokens.ts';
 
@@ -20,7 +21,7 @@ export function geminiReader(): Reader {
   function readEvent(event: JsonObject): readonly AgentEvent[] {
     switch (event.type) {
       case 'init': {
-        const id = asText(event.session_id);
+        const id = asSessionId(event.session_id);
         const model = asText(event.model);
         return [{ type: 'session', ...(id && { id }), ...(model && { model }) }];
       }

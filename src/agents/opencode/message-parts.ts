@@ -2,6 +2,7 @@
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { hasNoTokens } from '../reading/tokens.ts';
 import { opencodeTokens } from './tokens.ts';
 
@@ -15,7 +16,7 @@ export function readOpencodeTool(part: JsonObject, agent: string | undefined, ev
   const message = asText(part.messageID);
   events.push({ type: 'tool_use', id, name, input: state.input, ...(message && { message }), ...owner });
   const metadata = asObject(state.metadata);
-  const child = name === 'task' ? asText(metadata.sessionId) : undefined;
+  const child = name === 'task' ? asSessionId(metadata.sessionId) : undefined;
   // Only the database contains the subagent's actions, possibly a little after the stream reports its end.
   if (child !== undefined)
     events.push({

@@ -2,6 +2,7 @@
 
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type JsonObject, jsonReader, noEvents, type Reader } from '../reading/reader.ts';
+import { asSessionId } from '../reading/session-id.ts';
 import { readOpencodeStep, readOpencodeTool } from './message-parts.ts';
 
 export interface OpencodeOptions {
@@ -15,7 +16,7 @@ export function opencodeReader({ model }: OpencodeOptions = {}): Reader {
 
   function readEvent(event: JsonObject): readonly AgentEvent[] {
     const events: AgentEvent[] = [];
-    const id = asText(event.sessionID);
+    const id = asSessionId(event.sessionID);
     if (session === undefined && id !== undefined) {
       session = id;
       events.push({ type: 'session', id, ...(model && { model }) });

@@ -46,8 +46,8 @@ export function createLiveOutput(
         const [what = '', reason = what, ...more] = card.evidence;
         printStep(step || 'the run', { text: `asks: ${reason}`, style: 'yellow' });
         for (const line of more) terminal.out(`    ${sanitizeText(line)}`);
-        const answer = `switchgear inbox approve ${card.id}${storeOption}`;
-        return terminal.out(`    answer within ${formatTimeSpan(waitMs)}: ${answer} (or decline)`);
+        const place = `switchgear inbox show ${card.id}${storeOption}`;
+        return terminal.out(`    a person can answer within ${formatTimeSpan(waitMs)} in the inbox: ${place}`);
       }
       case 'approval-found': {
         const lasts = event.for === 'run' ? 'for this run' : 'always: switchgear inbox standing lists it';

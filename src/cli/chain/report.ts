@@ -71,7 +71,7 @@ export function describeRunEnd(run: RunState, { clock, storeOption, resumeOption
     case 'in-doubt':
       return `In doubt: it is unknown whether the step ${openStep} was done. ${resolveHint}`;
     case 'waiting':
-      return `Waiting for an answer: ${command(`inbox approve ${run.card ?? 'ID'}`)} (or decline), then ${resume}`;
+      return `Waiting for a person to answer: ${command(`inbox show ${run.card ?? 'ID'}`)}, then ${resume}`;
     case 'running':
       return `It is run by another process now. How far it is: ${command(`chain show ${run.id}`)}`;
   }

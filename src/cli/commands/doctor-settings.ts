@@ -7,8 +7,9 @@ import { isTable } from '../../core/plain-copy.ts';
 import { parseToml } from '../../document/parse-toml.ts';
 import { findBoundsProblem } from '../../document/text-bounds.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
+import type { SettingsFolders } from '../../hooks/hosts/settings-paths.ts';
 import { parseJsonTree } from '../../hooks/install/json-edit.ts';
-import { type SettingsFolders, settingsPath } from '../../hooks/install/settings-files.ts';
+import { settingsPath } from '../../hooks/install/settings-files.ts';
 
 /** A settings file of a host. */
 export interface HostSettingsFile {

@@ -8,11 +8,11 @@ import { SwitchgearError } from '../../core/error.ts';
 import { hookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { findHost, hosts } from '../../hooks/hosts/index.ts';
+import type { SettingsFolders } from '../../hooks/hosts/settings-paths.ts';
 import {
   type HandlerOptions,
   insertHookHandlers,
   removeHookHandlers,
-  type SettingsFolders,
   settingsPath,
 } from '../../hooks/install/settings-files.ts';
 import {

@@ -33,7 +33,7 @@ export const command: Command = {
     const { payload } = read;
     const event = host.read(payload);
     if (event.type === 'other' || event.type === 'session-started') return exitCodes.ok;
-    const decision = await decideOrDeny(event, async () => {
+    const decision = await decideOrDeny(event, terminal, async () => {
       const timeoutMs = parseTimeout(parsedArgs.values.get('--timeout'));
       const { runHook } = await import('./run-hook.ts');
       const untilMs = Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
@@ -59,16 +59,24 @@ async function endInTime(decision: Promise<HookDecision>, dueMs: number): Promis
 }
 
 /** If the decision fails, a tool call is refused and every other event passes. */
-async function decideOrDeny(event: HookEvent, decide: () => Promise<HookDecision>): Promise<HookDecision> {
+async function decideOrDeny(
+  event: HookEvent,
+  terminal: Terminal,
+  decide: () => Promise<HookDecision>,
+): Promise<HookDecision> {
   try {
     return await decide();
   } catch (error) {
     if (event.type !== 'call-proposed') return { kind: 'pass' };
-    const why = error instanceof Error ? error.message : textOf(error);
-    const help = 'switchgear doctor shows the problem, switchgear init --undo removes the hooks';
-    return { kind: 'deny', reason: `Switchgear could not decide on this call: ${why} (${help})` };
+    // The model gets no details: it must not learn what to break, or how hooks are removed.
+    terminal.err(`switchgear: hook: ${error instanceof Error ? error.message : textOf(error)}`);
+    return { kind: 'deny', reason: undecidedReason };
   }
 }
+
+/** The reason for the model if the hook fails. */
+const undecidedReason =
+  'Switchgear could not decide on this call, so the call was not made. Ask the person you work for to look into it.';
 
 function printAnswer({ stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
   if (stdout !== undefined) terminal.out(JSON.stringify(stdout));

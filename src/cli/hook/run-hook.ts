@@ -1,18 +1,23 @@
 /** Opens the store, the policy of the project and the surrounding run for one hook event, and handles the event. */
 
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
-import { readHookOrigin, recordSessionHost } from '../../hooks/hook-origin.ts';
+import { placeEvent, readHookOrigin } from '../../hooks/hook-origin.ts';
 import type { HookDecision, HookEvent, HookHost, Payload, TranscriptFile } from '../../hooks/hosts/hook-event.ts';
+import { listHookSettings } from '../../hooks/hosts/settings-paths.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
 import { type LockedSession, redactState } from '../../hooks/session/session-lock.ts';
 import { isFirstSeen } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
+import type { OwnTargets } from '../../platform/own-targets.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
@@ -21,7 +26,7 @@ import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { placeOfHook } from '../policy/hook-place.ts';
-import { findStoreAddress, withStore } from '../store-option.ts';
+import { findStoreAddress, stateFolder, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
   type HookPolicy,
@@ -104,7 +109,9 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     // A retried run is another task with a new state.
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
-    const hostInfo = { agent, session, reportsTurns, isAttended, joined };
+    const ownTargets = listOwnTargets(run, project, parsedArgs.values.get('--policy'));
+    const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
+    const hostInfo = { transcriptPath, ownTargets, agent, session, reportsTurns, isAttended, joined };
     const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
     // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
@@ -112,7 +119,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       const isUnknown = spending !== undefined && event.agent === undefined && isFirstSeen(session.state);
       if (isUnknown) await reportFirstSeen(context, spending).catch(swallow);
       await applySessionPolicy(runtime, store, session, hookPolicy);
-      if (origin !== undefined) await recordSessionHost(context, session, origin, event.session);
+      if (origin !== undefined) await placeEvent(context, session, origin, event.session);
       if (spending !== undefined) await accountUsage(context, session, spending).catch(swallow);
     };
     const context: HookContext = {
@@ -158,6 +165,30 @@ async function reportFirstSeen(context: HookContext, transcript: TranscriptFile)
   const { reportUnknownSession } = await import('../../hooks/session/unknown-session.ts');
   reportUnknownSession(context, transcript);
 }
+
+/** The files and programs that only a person may change or use. */
+function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project: string, policy?: string): OwnTargets {
+  const { env } = terminal;
+  const address = findStoreAddress(parsedArgs, terminal);
+  const storeFiles = address.kind === 'sqlite' ? ['', '-wal', '-shm'].map((end) => address.path + end) : [];
+  const home = env.HOME || homedir();
+  const cwd = event.cwd || terminal.cwd;
+  const policies = [project, cwd].flatMap((folder) => policyNames.map((name) => join(folder, name)));
+  return {
+    files: [
+      ...storeFiles,
+      ...policies,
+      ...(policy === undefined ? [] : [resolve(terminal.cwd, policy)]),
+      ...listHookSettings({ home, project, env }),
+    ],
+    folders: [stateFolder(env)],
+    programs: process.argv.slice(1, 2).map((path) => realpathSync(path)),
+    cwd,
+    env: { ...env, HOME: home },
+  };
+}
+
+const policyNames = ['toml', 'yaml', 'yml', 'json'].map((end) => `switchgear.${end}`);
 
 /** Loads the price book, which is slow; hooks load it once for each model and cache the price. */
 async function openPrices(): Promise<Prices> {

@@ -173,10 +173,14 @@ class AttemptAccounting implements RunAccounting {
     });
   }
 
-  feed(event: AgentEvent): void {
+  /** Accounts an event of the agent's stream, or of its session files. */
+  feed(event: AgentEvent, source: 'stream' | 'files' = 'stream'): void {
     if (newsEventTypes.has(event.type)) this.#pollIfDue();
-    if (event.type === 'session' && event.id !== undefined && event.id !== this.#record.conversation)
-      this.#watchConversation(event.id);
+    const conversation = event.type === 'session' ? event.id : undefined;
+    // A tool can write to session files, so a file names the conversation only while none is known.
+    const isNews = source === 'stream' || this.#record.conversation === undefined;
+    if (conversation !== undefined && conversation !== this.#record.conversation && isNews)
+      this.#watchConversation(conversation);
     else if (this.#context.clock.nowMs() - this.#savedMs > runSaveEveryMs) this.#saveRecord({});
     // In interactive mode each request of a person is a task of its own, with its own limits.
     if (this.#isInteractive && event.type === 'user' && event.by === 'person') {
@@ -192,7 +196,7 @@ class AttemptAccounting implements RunAccounting {
 
   poll(): void {
     this.#isPolling = true;
-    for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event));
+    for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event, 'files'));
     this.#attempt(() => this.#hookReports.applyHalt(this.#task));
     this.#attempt(() => this.#nestedAgents.poll(this.#hookReports.nested, this.#task));
     this.#attempt(() => this.#reportToOuterRun());

@@ -1,6 +1,7 @@
 /** Runs all attempts of a run: after a halt a person may continue it, a bounded number of times. */
 
 import { readerFor } from '../../agents/index.ts';
+import { asSessionId } from '../../agents/reading/session-id.ts';
 import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
 import { raisesMax } from '../../core/limits.ts';
@@ -154,12 +155,17 @@ export function planNextStart(
 }
 
 /** The command that resumes the agent's conversation, if the agent can. */
-function makeResumeCommand({ command, conversation }: RunRecord): readonly string[] | undefined {
+function makeResumeCommand({ command, conversation: stored }: RunRecord): readonly string[] | undefined {
+  const conversation = asSessionId(stored);
   return conversation === undefined ? undefined : readerFor(command).resume(conversation, continuePrompt);
 }
 
 /** The command with another prompt: in place of the original one, or as the next prompt of its conversation. */
-function makeNarrowedCommand({ command, conversation }: RunRecord, prompt: string): readonly string[] | undefined {
+function makeNarrowedCommand(
+  { command, conversation: stored }: RunRecord,
+  prompt: string,
+): readonly string[] | undefined {
+  const conversation = asSessionId(stored);
   const agent = readerFor(command);
   const at = agent.prompt === undefined ? -1 : command.lastIndexOf(agent.prompt);
   if (at !== -1) return command.toSpliced(at, 1, prompt);

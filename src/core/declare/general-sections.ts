@@ -41,7 +41,12 @@ export const topFields = {
     ],
     'fewer',
   ),
-} as const satisfies FieldsOf<Pick<Settings, 'mode' | 'sameErrorTools'>>;
+  self_protection: flag(
+    'Whether calls that would change the store, policy or hooks, or answer in the inbox, are asked about or refused.',
+    true,
+    true,
+  ),
+} as const satisfies FieldsOf<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>>;
 
 /** The fields of a joint budget. All but the window are required. */
 export const budgetFields = {

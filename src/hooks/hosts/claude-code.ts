@@ -3,7 +3,6 @@
  * the second alone lets the call run.
  */
 
-import { basename } from 'node:path';
 import { claudeSessionReader } from '../../agents/claude-code/session-file.ts';
 import {
   type CallEndedEvent,
@@ -68,8 +67,8 @@ function read(payload: Payload): HookEvent {
 /** The payload of a subagent names the file of the conversation; the subagent's own file is in a folder beside it. */
 function transcript(payload: Payload): TranscriptFile | undefined {
   const main = readTextField(payload, 'transcript_path');
-  const agent = readTextField(payload, 'agent_id');
-  const subagentPath = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${basename(agent)}.jsonl`);
+  const { agent } = readOrigin(payload);
+  const subagentPath = agent && main?.replace(/(\.jsonl)?$/, `/subagents/agent-${agent}.jsonl`);
   const path = readTextField(payload, 'agent_transcript_path') ?? subagentPath ?? main;
   return path === undefined ? undefined : { path, reader: () => claudeSessionReader({ besideStream: true }) };
 }

@@ -1,6 +1,7 @@
 /** The events and answers of hooks, in one form for all hosts. */
 
 import type { Reader } from '../../agents/reading/reader.ts';
+import { asSessionId } from '../../agents/reading/session-id.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { HookHalt } from '../../supervisor/hook-mailbox.ts';
 
@@ -144,9 +145,9 @@ export function readObjectField(payload: Payload, key: string): Payload {
 
 export function readOrigin(payload: Payload): EventOrigin {
   return {
-    session: readTextField(payload, 'session_id') ?? 'unknown',
+    session: asSessionId(payload.session_id) ?? 'unknown',
     cwd: readTextField(payload, 'cwd') ?? '',
-    agent: readTextField(payload, 'agent_id'),
+    agent: asSessionId(payload.agent_id),
     agentType: readTextField(payload, 'agent_type'),
   };
 }

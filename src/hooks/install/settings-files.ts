@@ -3,19 +3,13 @@
 import { join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import type { HostName } from '../hosts/hook-event.ts';
+import type { SettingsFolders } from '../hosts/settings-paths.ts';
 import { insertPart, type JsonNode, parseJsonTree, removePart } from './json-edit.ts';
 
 export interface HandlerOptions {
   /** The command line up to `hook` and what comes after it, or the address of a server. */
   readonly run: { readonly command: string; readonly more: string } | { readonly url: string };
   readonly timeoutSecs: number;
-}
-
-/** The folders of settings. */
-export interface SettingsFolders {
-  readonly home: string;
-  readonly project: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const events: Readonly<Record<HostName, readonly string[]>> = {

@@ -4,6 +4,7 @@ import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
+import type { OwnTargets } from '../../platform/own-targets.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
 import type { LoadedTask, LockedSession, SessionLockOptions } from './session-lock.ts';
@@ -16,6 +17,10 @@ export interface HookContext extends SessionLockOptions {
   readonly reportsTurns: boolean;
   /** Whether a person can be asked at the host's terminal. */
   readonly isAttended: boolean;
+  /** The session file of the conversation, if the host names it. */
+  readonly transcriptPath?: string | undefined;
+  /** The files and programs that the agent must not use to change its own guard. */
+  readonly ownTargets?: OwnTargets | undefined;
   /** The task of the surrounding `switchgear run`, with its limits and those of its subagents, if known. */
   readonly joined?: JoinedRun | undefined;
 }

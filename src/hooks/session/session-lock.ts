@@ -18,6 +18,7 @@ import {
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
+import type { HookEventSource } from '../hook-origin.ts';
 import {
   emptySession,
   type HookTask,
@@ -40,6 +41,8 @@ export interface LoadedTaskFields extends Omit<HookTask, 'frozen' | 'round'> {
 export interface LockedSession {
   /** The state to be written. */
   state: SessionState;
+  /** Where the event comes from. */
+  source: HookEventSource;
   /** Loads a task and its ancestors by id; undefined if it is no longer known. */
   loadTask(id: string): Promise<LoadedTask | undefined>;
   /** Adds a task that was just started. */
@@ -92,6 +95,7 @@ export async function withSessionLock<T>(
 
   const session: LockedSession = {
     state,
+    source: 'host',
     loadTask: load,
     addTask(node) {
       const task: LoadedTask = { node, modelTurn: 0, open: [], answers: [] };

@@ -15,6 +15,10 @@ export interface SessionState {
   readonly older: readonly string[];
   /** The processes that ran hooks of the session. */
   readonly hosts?: readonly SessionHost[];
+  /** Fingerprints of the command lines between host and hook. */
+  readonly launches?: readonly number[];
+  /** The last prompt that came while a call was running, or that the session file did not contain. */
+  readonly early?: EarlyPrompt;
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, SessionSubagent>>;
@@ -35,6 +39,15 @@ export interface SessionPolicy {
   readonly base: string;
   /** The wall time since when these settings are in force. */
   readonly atMs: number;
+}
+
+/** A prompt of which it is not known yet whether a person typed it. */
+export interface EarlyPrompt {
+  readonly isPending: boolean;
+  /** The size of the session file when the prompt came; null if unknown. */
+  readonly atBytes: number | null;
+  /** The prompts so far that were no new tasks. */
+  readonly dropped: number;
 }
 
 /** A process that runs hooks. */
@@ -127,6 +140,8 @@ export interface OpenHookCall {
   readonly name: string;
   readonly isShared: boolean;
   readonly permit: Permit;
+  /** Whether another process than the host proposed it. */
+  readonly isForeign?: boolean;
 }
 
 /** The answer to a call id; a host that asks again gets the same answer. */

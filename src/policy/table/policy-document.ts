@@ -49,7 +49,15 @@ export interface AgentDocument {
 /** The sections with nothing but fields. */
 type PlainSections = Omit<
   Settings,
-  'mode' | 'sameErrorTools' | 'circuitBreaker' | 'tools' | 'agents' | 'budgets' | 'rules' | 'mappings'
+  | 'mode'
+  | 'sameErrorTools'
+  | 'selfProtection'
+  | 'circuitBreaker'
+  | 'tools'
+  | 'agents'
+  | 'budgets'
+  | 'rules'
+  | 'mappings'
 >;
 
 /** A policy as it is written in a file or in code: every part is optional, names are in camel or in snake case. */
@@ -69,6 +77,6 @@ export type PolicyDocument = {
   readonly budgets?: readonly BudgetDocument[] | undefined;
   /** How `switchgear run` reads the output of other programs, by their names. */
   readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
-} & Fields<Pick<Settings, 'mode' | 'sameErrorTools'>> & {
+} & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
   } & { readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined };

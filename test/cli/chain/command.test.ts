@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { userName } from '../../../src/approvers/user-name.ts';
 import { main } from '../../../src/cli/main.ts';
 import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import { loadPolicy } from '../../../src/policy/index.ts';
@@ -159,8 +160,8 @@ test(
     assert.deepEqual(trades(), ['{"symbol":"ACME","shares":10,"amount":900}']);
     assert.match(out, /fetch_price {2}trading\.get_price {2}done {2}in \d+/);
     assert.match(out, /execute_trade {2}asks: Confirm before executing trade\n {4}with \{"symbol":"ACME",/);
-    assert.match(out, /"amount":900\}\n {4}answer within 2 min: switchgear inbox approve/);
-    assert.match(out, /execute_trade {2}approved by ann\n.*execute_trade {2}trading\.execute {2}done/s);
+    assert.match(out, /"amount":900\}\n {4}a person can answer within 2 min in the inbox: switchgear inbox show/);
+    assert.match(out, /execute_trade {2}approved by \S+\n.*execute_trade {2}trading\.execute {2}done/s);
     assert.match(out, /Done in .*\. What came out: switchgear chain show buy --outputs\n$/);
     const shown = await look('chain', 'show', 'bu', '--outputs');
     assert.match(shown.out, /fetch_price +done +trading\.get_price[\s\S]*"shares": 10/);
@@ -223,7 +224,7 @@ test(
     const { look, run, card, trades } = home(context, { 'pending.yaml': looking + seed });
     const first = await run('chain', 'run', 'pending.yaml', ...given, '--id', 'one', '--no-wait');
     assert.deepEqual(
-      [first.code, /Waiting for an answer: switchgear inbox approve ask-\w+ /.test(first.out)],
+      [first.code, /Waiting for a person to answer: switchgear inbox show ask-\w+/.test(first.out)],
       [6, true],
     );
     assert.match((await look('chain', 'list')).out, /^ {2}one {2}waiting {2}price_alert_trade {2}1 of 2 steps/);
@@ -314,7 +315,7 @@ test('a step interrupted by kill -9 is in doubt until a person resolves it', pat
     /In doubt: it is unknown whether the step b was done\. Say so: switchgear chain resolve h1 done\|redo/,
   );
   const settled = await look('chain', 'resolve', 'h1', 'done', '--output', '{"n":1}', '--by', 'ann');
-  assert.deepEqual([settled.code, settled.out], [0, 'Settled by ann. Go on: switchgear chain resume h1\n']);
+  assert.deepEqual([settled.code, settled.out], [0, `Settled by ${userName()}. Go on: switchgear chain resume h1\n`]);
   assert.equal((await look('chain', 'resolve', 'h1', 'done')).code, 1);
   const done = await run('chain', 'resume', 'h1');
   assert.equal(done.code, 0, done.err);
@@ -372,7 +373,7 @@ test('Ctrl-C and a cancel from another process stop a run and its servers', pati
   assert.deepEqual([stopped.code, stopped.err], [3, 'SIGINT: the run is being cancelled.\n'], stopped.out);
   const second = await begun('two');
   const cancelled = await look('chain', 'cancel', 'two', '--by', 'ann');
-  assert.match(cancelled.out, /^Cancelled: cancelled by ann\. What happened: switchgear chain show two\n$/);
+  assert.match(cancelled.out, /^Cancelled: cancelled by \S+\. What happened: switchgear chain show two\n$/);
   assert.equal((await second.ended).code, 3);
   assert.equal(starts().length, 2);
   for (const pid of starts()) assert.ok(await gone(Number(pid)));
