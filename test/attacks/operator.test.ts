@@ -151,7 +151,7 @@ const [, , node, bin] = process.argv;
 const call = { tool_name: 'Bash', tool_use_id: 'c1', tool_input: { command: 'ls' } };
 const payload = { session_id: 's1', cwd: process.cwd(), hook_event_name: 'PreToolUse', ...call };
 const shell = (line, input = '') => spawnSync('sh', ['-c', line], { input, encoding: 'utf8' });
-shell(\`\${node} \${bin} hook claude-code --timeout 1 --policy policy.json\`, JSON.stringify(payload));
+shell(\`\${node} \${bin} hook claude-code --timeout 8 --policy policy.json\`, JSON.stringify(payload));
 const [card] = JSON.parse(shell(\`\${node} \${bin} inbox list --json\`).stdout);
 const said = shell(\`\${node} \${bin} inbox approve \${card.id}; true\`);
 console.log(said.stdout, said.stderr, 'over');
