@@ -9,10 +9,9 @@ import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { breakerMetrics } from '../src/core/controls/breaker/metrics.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../src/core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../src/core/controls/breaker/state.ts';
-import { delegation } from '../src/core/controls/delegation/delegation.ts';
 import {
   bindBreaker,
-  bindDelegation,
+  bindDelegations,
   bindTaskControls,
   createTaskControls,
   initialTaskCells,
@@ -73,7 +72,11 @@ function createTestbeds(): readonly Testbed[] {
     const panel: Panel = [
       bindBreaker(breakerSettings, breaker),
       { control: ruled, cell: { state: ruled.initial(0) }, cellOwner: 'self' } as unknown as BoundControl,
-      bindDelegation(worker, { state: delegation(worker).initial(0) }),
+      ...bindDelegations(worker, 'worker', (control) => ({
+        control,
+        cell: { state: control.initial(0) },
+        cellOwner: 'self',
+      })),
       ...bindTaskControls(task),
     ];
     return { panel, breaker, settings: breakerSettings, out: [] };

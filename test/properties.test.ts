@@ -7,10 +7,9 @@ import { noOrders, subscribeToOrdersCell, withOrder, withoutTarget } from '../sr
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
-import { delegation } from '../src/core/controls/delegation/delegation.ts';
 import {
   bindBreaker,
-  bindDelegation,
+  bindDelegations,
   bindTaskControls,
   createTaskControls,
   initialTaskCells,
@@ -160,7 +159,11 @@ function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operat
   return [
     bindBreaker(breaker, { state: initialBreaker(breaker) }),
     { control: ruled, cell: { state: ruled.initial(0) }, cellOwner: 'self' } as unknown as BoundControl,
-    bindDelegation(settings, { state: delegation(settings).initial(0) }),
+    ...bindDelegations(settings, 'worker', (control) => ({
+      control,
+      cell: { state: control.initial(0) },
+      cellOwner: 'self',
+    })),
     ...bindTaskControls(task),
   ];
 }

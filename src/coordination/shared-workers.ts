@@ -20,7 +20,7 @@ function join(local: DelegationState, stored: DelegationState): DelegationState 
 export function shareWorkers(store: { commitNow(transaction: Transaction): TransactionResult }): WorkerSharing {
   return {
     cell: { adopt, join, keepMs: workerKeepMs },
-    bind: (control, cell, settings, place, { redact, publish }) => ({
+    bind: (control, cell, settings, place, publisher) => ({
       ...control,
       apply(state, event, scopeOwner) {
         const { failures, lastFailureAtMs } = state;
@@ -28,14 +28,14 @@ export function shareWorkers(store: { commitNow(transaction: Transaction): Trans
         if (next.failures === failures && next.lastFailureAtMs === lastFailureAtMs) return next;
         const update = (stored: DelegationState): CellUpdate<DelegationState> => {
           const counted = { ...control.apply(stored, event, scopeOwner), lastReason: '', failedLast: false };
-          if (event.type !== 'delegation-returned') return { state: counted };
+          if (event.type !== 'delegation-returned' || publisher === undefined) return { state: counted };
           const { atMs, ...body } = event;
           const full = { ...body, actual: counted.failures, limit: workerLimit(settings, event.worker) };
-          return { state: counted, entries: [{ body: redact(full), place, atMs }] };
+          return { state: counted, entries: [{ body: publisher.redact(full), place, atMs }] };
         };
         const reason = 'reason' in event ? { reason: event.reason } : {};
         const onCommitted = (entries: readonly Entry[]) =>
-          entries.forEach((entry) => void publish(entry, { ...entry, ...reason } as EntryBody));
+          entries.forEach((entry) => void publisher?.publish(entry, { ...entry, ...reason } as EntryBody));
         store.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true, onCommitted });
         return cell.state;
       },

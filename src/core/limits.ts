@@ -57,6 +57,8 @@ export const unreadStreamMs = 60_000;
 export const errorMessageMax = 1_000;
 /** Workers that a session remembers. */
 export const workersMax = 1_000;
+/** Failures of a catch-all subagent type in a session, whatever its prompts, at which the type trips. */
+export const catchAllFailuresMax = 5;
 /** Characters of a foreign reason, name or message. */
 export const reasonLengthMax = 200;
 export const nameLengthMax = 256;

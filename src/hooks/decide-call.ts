@@ -1,6 +1,5 @@
 /** Decides on a call before it runs: allow, refuse, wait or ask. The same call id always gets the same answer. */
 
-import { makeWorkerName } from '../agents/accounting/subagent-tasks.ts';
 import type { Permit } from '../core/action.ts';
 import {
   answerPollMs,
@@ -13,6 +12,7 @@ import {
 } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
+import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
 import { applyAndCheck, isObserving, type Runtime, type Target, targetFor } from '../guard/internal.ts';
 import { findOwnTarget } from '../platform/own-targets.ts';

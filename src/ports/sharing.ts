@@ -38,13 +38,16 @@ export interface BreakerSharing {
 export interface WorkerSharing {
   /** How the cell of a worker is adopted, joined and retained. */
   readonly cell: CellOptions<DelegationState>;
-  /** Returns the shared control of a cell; each failure gets an entry, and the publisher gets stored entries. */
+  /**
+   * Returns the shared control of a cell; each failure gets an entry, and the publisher gets stored entries. Without a
+   * publisher a failure is counted only.
+   */
   bind(
     control: Control<DelegationState>,
     cell: Cell<DelegationState>,
     settings: DelegationSettings,
     place: EntryPlace,
-    publisher: EntryPublisher,
+    publisher: EntryPublisher | undefined,
   ): Control<DelegationState>;
 }
 

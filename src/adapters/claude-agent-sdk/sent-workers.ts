@@ -3,7 +3,7 @@
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { fingerprint } from '../../guard/internal.ts';
+import { makeWorkerName } from '../../guard/entries/delegate.ts';
 import { type OpenWorker, openWorker } from '../host/open-worker.ts';
 
 /** The agent that a message or a call comes from, or the call that sent that agent. */
@@ -25,8 +25,6 @@ interface SentWorker {
   isOver?: boolean;
 }
 
-const genericAgentType = /^(general-purpose|default|)$/;
-
 /** Tracks the workers of one run, by the id of the call that sent each. */
 export class SentWorkers {
   readonly #byCall = new Map<string, SentWorker>();
@@ -44,8 +42,7 @@ export class SentWorkers {
       readonly subagent_type?: string;
       readonly prompt?: unknown;
     };
-    const name = genericAgentType.test(type) ? `${type || 'default'}:${fingerprint('prompt', prompt)}` : type;
-    const answer = await openWorker(gear, task, name, prompt);
+    const answer = await openWorker(gear, task, makeWorkerName(type, prompt), prompt);
     if (answer.refusal !== undefined) return answer.refusal;
     this.#byCall.set(call, { type, worker: answer });
     return undefined;

@@ -2,19 +2,13 @@
  * Runs the subagents of a run as child tasks: starts them, finds them by id, ends them, and counts each outcome once.
  */
 
+import { findDelegationHalt } from '../../core/controls/panel.ts';
 import { sessionPollMs, workersMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { findTooDeep, recordDelegation } from '../../guard/entries/delegate.ts';
-import {
-  callSiteFor,
-  fingerprint,
-  type Runtime,
-  type TaskStart,
-  type TaskState,
-  targetFor,
-} from '../../guard/internal.ts';
+import { findTooDeep, makeWorkerName, recordDelegation } from '../../guard/entries/delegate.ts';
+import { callSiteFor, type Runtime, type TaskStart, type TaskState, targetFor } from '../../guard/internal.ts';
 import type { SubagentEndedEvent, SubagentStartedEvent } from '../reading/agent-event.ts';
 import { asKeyName } from '../reading/reader.ts';
 
@@ -63,9 +57,6 @@ export interface SubagentTasks {
   readonly tasks: readonly Task[];
 }
 
-/** Generic names, which do not identify a worker: their prompt becomes part of the worker's name. */
-const genericNames = new Set(['general-purpose', 'default', 'claude', 'general']);
-
 /** Two polls of the session files, after which all events of a hidden subagent were read. */
 const lateReadMs = 2 * sessionPollMs;
 
@@ -112,7 +103,7 @@ export function subagentTasks(
       node,
       sender,
       parentNode,
-      worker: makeWorkerName(name, prompt),
+      worker: makeWorkerName(name === undefined ? undefined : agent, prompt),
       ...state,
     };
     subagents.set(id, subagent);
@@ -195,9 +186,7 @@ export function subagentTasks(
       if (tooDeep !== undefined) return { ...tooDeep, kind: 'halt' };
       // The delegation control halts a worker that reached its limit of failures.
       const { panel } = callSiteFor(runtime, targetFor(runtime, subagent.worker, 'delegation'), subagent.parentNode);
-      const bound = panel.find(({ control }) => control.name === 'delegation');
-      const verdict = bound?.control.check?.(bound.cell.state, runtime.clock.nowMs());
-      return verdict?.kind === 'halt' ? verdict : undefined;
+      return findDelegationHalt(panel, runtime.clock.nowMs());
     },
     end({ id, ok, reason = ok ? '' : 'it failed' }) {
       const subagent = subagents.get(id);
@@ -218,11 +207,4 @@ function findLiving(subagent: Subagent | undefined): Subagent | undefined {
   let found = subagent;
   while (found?.ended) found = found.sender;
   return found;
-}
-
-/** The worker name of a subagent: its type, and for a generic type also its prompt. */
-export function makeWorkerName(name: string | undefined, prompt: string | undefined): string {
-  if (name !== undefined && !genericNames.has(name)) return asKeyName(name);
-  const digest = (fingerprint('prompt', prompt ?? '') >>> 0).toString(16);
-  return `${name ?? 'default'}#${digest}`;
 }

@@ -4,9 +4,10 @@ import type { Control } from '../control.ts';
 import type { BoundControl, Panel } from '../decide.ts';
 import type { FeatureDeclaration, PanelDeclaration } from '../declare/control-declaration.ts';
 import type { BreakerSettings, DelegationSettings, Settings, TaskSettings } from '../settings.ts';
+import type { Stop } from '../verdict.ts';
 import { breaker } from './breaker/control.ts';
 import type { BreakerState } from './breaker/state.ts';
-import { delegation } from './delegation/delegation.ts';
+import { catchAllWorker, type DelegationState, delegation } from './delegation/delegation.ts';
 import { type PanelDeclared, panelDeclarations } from './registry.ts';
 
 /** The cell of one control's state. */
@@ -145,7 +146,22 @@ export function bindBreaker(settings: BreakerSettings, cell: ControlCell<Breaker
   return { control: breaker(settings), cell, cellOwner: 'self' };
 }
 
-/** Binds the delegation control to a cell. */
-export function bindDelegation(settings: DelegationSettings, cell: ControlCell): BoundControl {
-  return { control: delegation(settings), cell, cellOwner: 'self' };
+/** Binds the delegation controls of a worker: its own, and for a catch-all type the one of all its workers. */
+export function bindDelegations(
+  settings: DelegationSettings,
+  worker: string,
+  bind: (control: Control<DelegationState>, worker: string, isJoint: boolean) => BoundControl,
+): Panel {
+  const joint = catchAllWorker(worker);
+  const own = bind(delegation(settings), worker, false);
+  return joint === undefined ? [own] : [own, bind(delegation(settings, joint), joint, true)];
+}
+
+/** The halt that is due by the failures of workers, the worker's own or those of its type. */
+export function findDelegationHalt(panel: Panel, atMs: number): Stop | undefined {
+  for (const { control, cell } of panel) {
+    const due = control.name === 'delegation' ? control.check?.(cell.state, atMs) : undefined;
+    if (due?.kind === 'halt') return due;
+  }
+  return undefined;
 }

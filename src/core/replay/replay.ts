@@ -4,6 +4,7 @@
 
 import type { Action } from '../action.ts';
 import { halfOpenBreaker, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
+import { findDelegationHalt } from '../controls/panel.ts';
 import { applyAll, checkAll, decide } from '../decide.ts';
 import type { ControlEvent, Entry } from '../event.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
@@ -270,8 +271,7 @@ function applyDelegationReturn(run: JournalReplay, entry: Extract<Entry, { type:
   const { worker, failed, reason, session = '', agent = '', atMs } = entry;
   const panel = run.state.panelFor({ ...emptyDelegation, name: worker, session, agent, task: task.id }, undefined);
   applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
-  const bound = panel.find(({ control }) => control.name === 'delegation');
-  if (failed) haltIf(run, task, bound?.control.check?.(bound.cell.state, atMs));
+  if (failed) haltIf(run, task, findDelegationHalt(panel, atMs));
 }
 
 const handTrip = 'a trip by hand';

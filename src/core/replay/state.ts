@@ -4,8 +4,8 @@ import type { Action } from '../action.ts';
 import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
-import { type DelegationState, delegation, isCounted } from '../controls/delegation/delegation.ts';
-import { bindBreaker, bindDelegation, bindSharedControls, type ControlCell } from '../controls/panel.ts';
+import { type DelegationState, isCounted } from '../controls/delegation/delegation.ts';
+import { bindBreaker, bindDelegations, bindSharedControls, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
 import { parseRuleText, type Rule } from '../controls/rules/rule.ts';
 import { createRuleSet } from '../controls/rules/rule-set.ts';
@@ -90,10 +90,6 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
     });
   }
 
-  function workerCell(session: string, worker: string): ControlCell<DelegationState> {
-    return ensureCell(`worker\n${session}\n${worker}`, delegation(settings.delegation));
-  }
-
   return {
     tasks,
     panelFor(action, key) {
@@ -116,7 +112,9 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
       const task = tasks.find(action.task);
       if (task === undefined) return [...panel, ...bindBudgets(action.agent, action.session)];
       if (isCounted(settings.delegation, action)) {
-        panel.push(bindDelegation(settings.delegation, workerCell(action.session, action.name)));
+        const bind = (control: Control<DelegationState>, worker: string): BoundControl =>
+          bindCell(control, `worker\n${action.session}\n${worker}`);
+        panel.push(...bindDelegations(settings.delegation, action.name, bind));
       }
       return [...panel, ...task.boundControls];
     },

@@ -6,8 +6,8 @@
 import { type Action, givenBack, type Outcome, type Permit, success } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { classify, readError } from '../../core/classify.ts';
-import { workerLimit } from '../../core/controls/delegation/delegation.ts';
-import { delegationDepthOf } from '../../core/controls/panel.ts';
+import { subagentWorker, workerLimit } from '../../core/controls/delegation/delegation.ts';
+import { delegationDepthOf, findDelegationHalt } from '../../core/controls/panel.ts';
 import {
   phrasesOf,
   readWorkerFailure,
@@ -15,7 +15,7 @@ import {
   type WorkerFailure,
 } from '../../core/controls/worker-failure.ts';
 import { applyAll } from '../../core/decide.ts';
-import { reasonLengthMax, workersMax } from '../../core/limits.ts';
+import { nameLengthMax, reasonLengthMax, workersMax } from '../../core/limits.ts';
 import { isRefused, type Refused } from '../../core/refusal.ts';
 import { requireSync } from '../../core/thenable.ts';
 import { haltOverLimit, type Stop } from '../../core/verdict.ts';
@@ -209,7 +209,12 @@ export function recordDelegation(
     appendEntry(runtime, { ...body, actual, limit: workerLimit(runtime.settings.delegation, worker) }, place, atMs);
   } // A shared failure is told of where it is stored.
   if (!failed) return;
-  const bound = panel.find(({ control }) => control.name === 'delegation');
-  const due = bound?.control.check?.(bound.cell.state, atMs);
-  if (due?.kind === 'halt') halt(runtime, task, due, worker, atMs);
+  const due = findDelegationHalt(panel, atMs);
+  if (due !== undefined) halt(runtime, task, due, worker, atMs);
+}
+
+/** The worker name of a host's subagent; a subagent without a type has the type `default`. */
+export function makeWorkerName(type: string | undefined, prompt: unknown): string {
+  const name = (type || 'default').slice(0, nameLengthMax / 2).toWellFormed();
+  return subagentWorker(name, () => fingerprint('prompt', prompt ?? ''));
 }

@@ -3,8 +3,9 @@
 import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
+import type { Control } from '../../core/control.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
-import { bindSharedControls, listFeatures } from '../../core/controls/panel.ts';
+import { bindDelegations, bindSharedControls, listFeatures } from '../../core/controls/panel.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
 import type { FeatureDeclaration } from '../../core/declare/control-declaration.ts';
@@ -12,6 +13,7 @@ import type { EntryPlace } from '../../core/event.ts';
 import { callSitesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
+import type { EntryPublisher } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
 import { publishEntry, redactEntry } from '../journal/journal.ts';
@@ -93,19 +95,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   const custom = runtime.own?.beside(runtime, target, session) ?? [];
   const shared = [breaker, bindRules(runtime), ...declared, ...custom];
   if (task !== undefined && isCounted(settings.delegation, target)) {
-    const cell = workerCell(runtime, session, name);
-    const counting = delegation(settings.delegation);
-    const control =
-      runtime.store.shared?.workers.bind(counting, cell, settings.delegation, place, {
-        redact: (body) => redactEntry(runtime, body),
-        publish(entry, body) {
-          publishEntry(runtime, entry, body);
-          // Other processes may have failed at the same time; the reply of the store contains their failures.
-          const due = counting.check!(cell.state, entry.atMs);
-          if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
-        },
-      }) ?? counting;
-    shared.push({ control, cell, cellOwner: 'self' });
+    shared.push(...bindWorker(runtime, task, name, place));
   }
   const boundControls = shared.filter((bound) => bound !== undefined);
   const budgetSet = budgetSetOf(runtime, task ?? runtime);
@@ -130,6 +120,32 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     session,
     epoch: runtime.epoch,
   };
+}
+
+/** Binds the failures of a worker, and those of its catch-all type. */
+function bindWorker(runtime: Runtime, task: TaskState, name: string, place: EntryPlace): Panel {
+  const { settings, store } = runtime;
+  const publisher = (counting: Control<DelegationState>, cell: Cell<DelegationState>): EntryPublisher => ({
+    redact: (body) => redactEntry(runtime, body),
+    publish(entry, body) {
+      publishEntry(runtime, entry, body);
+      // Other processes may have failed at the same time; the reply of the store contains their failures.
+      const due = counting.check!(cell.state, entry.atMs);
+      if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
+    },
+  });
+  return bindDelegations(settings.delegation, name, (counting, worker, isJoint) => {
+    const cell = workerCell(runtime, task.session, worker);
+    const control =
+      store.shared?.workers.bind(
+        counting,
+        cell,
+        settings.delegation,
+        place,
+        isJoint ? undefined : publisher(counting, cell),
+      ) ?? counting;
+    return { control, cell, cellOwner: 'self' };
+  });
 }
 
 /** The timeout of a model or delegation: none, unless `[tools]` names the model or the code sets one. */

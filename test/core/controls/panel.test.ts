@@ -6,7 +6,7 @@ import { defaultSettings } from '../../../src/core/controls/defaults.ts';
 import { delegation } from '../../../src/core/controls/delegation/delegation.ts';
 import {
   bindBreaker,
-  bindDelegation,
+  bindDelegations,
   bindSharedControls,
   bindTaskControls,
   createTaskControls,
@@ -65,8 +65,12 @@ test('a breaker and a delegation control are bound to the cell of their target',
   const bound = bindBreaker(defaultSettings.circuitBreaker, cell);
   assert.deepEqual([bound.control.name, bound.cell, bound.cellOwner], ['breaker', cell, 'self']);
   const worker = { state: delegation(defaultSettings.delegation).initial(0) };
-  const other = bindDelegation(defaultSettings.delegation, worker);
-  assert.deepEqual([other.control.name, other.cell, other.cellOwner], ['delegation', worker, 'self']);
+  const [other] = bindDelegations(defaultSettings.delegation, 'worker', (control) => ({
+    control,
+    cell: worker,
+    cellOwner: 'self',
+  }));
+  assert.deepEqual([other?.control.name, other?.cell, other?.cellOwner], ['delegation', worker, 'self']);
 });
 
 const everyCall = {

@@ -6,7 +6,7 @@ import { choice, type FieldsOf, flag, map, secs, wholeNumber } from '../../decla
 import { taskDepthMax } from '../../limits.ts';
 import type { BaseSettings, DelegationSettings } from '../../settings.ts';
 import type { Counters } from '../../verdict.ts';
-import { workerLimit } from './delegation.ts';
+import { catchAllTypeOf, workerLimit } from './delegation.ts';
 import { shortMessage, userMessage } from './messages.ts';
 
 const delegationFields = {
@@ -50,7 +50,9 @@ export const delegationDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         const { name, counters, actual, limit } = context;
-        const { depth, hint, worker = name, alternative } = counters;
+        const { depth, hint, worker: counted = name, alternative } = counters;
+        const type = catchAllTypeOf(String(counted));
+        const worker = type ?? counted;
         if (depth !== undefined)
           return stoppedTexts(
             context,
@@ -63,7 +65,7 @@ export const delegationDeclaration = {
         const instead = alternative === undefined ? '' : ` Try ${alternative} instead.`;
         return stoppedTexts(
           context,
-          `${worker} has failed ${actual} times (limit: ${limit})`,
+          `${worker} has failed ${actual} times${type === undefined ? '' : ' with any prompt'} (limit: ${limit})`,
           `${shortMessage(why)} Do not delegate to ${worker} again.${instead}`,
           userMessage(String(worker), Number(limit), why),
           'Delegation refused',

@@ -2,7 +2,7 @@
 
 import type { Action } from '../../action.ts';
 import type { Control } from '../../control.ts';
-import { nameLengthMax, reasonLengthMax, timerMaxMs, workersMax } from '../../limits.ts';
+import { catchAllFailuresMax, nameLengthMax, reasonLengthMax, timerMaxMs, workersMax } from '../../limits.ts';
 import type { DelegationSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop } from '../../verdict.ts';
 import { findCauseHint } from './cause-hint.ts';
@@ -23,9 +23,32 @@ export interface DelegationState {
 /** Failures by worker name, as a graph's state holds them. */
 export type FailureCounts = Readonly<Record<string, number>>;
 
-/** The failure limit of one worker. */
+/** Types of subagents that hosts use for any work. They do not identify a worker; type and prompt do. */
+const catchAllTypes: ReadonlySet<string> = new Set(['general-purpose', 'default', 'claude', 'general']);
+const anyPrompt = '#*';
+
+/** The worker name of a host's subagent: its type, and for a catch-all type also the fingerprint of its prompt. */
+export function subagentWorker(type: string, promptFingerprint: () => number): string {
+  return catchAllTypes.has(type) ? `${type}#${(promptFingerprint() >>> 0).toString(16)}` : type;
+}
+
+/** The name under which all workers of one catch-all type count together; undefined for any other worker. */
+export function catchAllWorker(worker: string): string | undefined {
+  const type = /^(.+)#[0-9a-f]{1,8}$/.exec(worker)?.[1];
+  return type !== undefined && catchAllTypes.has(type) ? type + anyPrompt : undefined;
+}
+
+/** The type of a catch-all worker with any prompt; undefined for any other worker. */
+export function catchAllTypeOf(worker: string): string | undefined {
+  const type = worker.endsWith(anyPrompt) ? worker.slice(0, -anyPrompt.length) : '';
+  return catchAllTypes.has(type) ? type : undefined;
+}
+
+/** The failure limit of one worker, or of all workers of a catch-all type together. */
 export function workerLimit(settings: DelegationSettings, worker: string): number {
-  return readOwn(settings.workerLimits, worker) ?? settings.maxFailures;
+  const type = catchAllTypeOf(worker);
+  if (type === undefined) return readOwn(settings.workerLimits, worker) ?? settings.maxFailures;
+  return readOwn(settings.workerLimits, type) ?? Math.max(catchAllFailuresMax, settings.maxFailures);
 }
 
 /** Whether an action counts: every delegation, and tools if the settings include them. */
@@ -34,8 +57,11 @@ export function isCounted(settings: DelegationSettings, action: Pick<Action, 'ki
   return action.kind === 'tool' && (settings.tools || readOwn(settings.workerLimits, action.name) !== undefined);
 }
 
-/** Creates the control. Delegations are counted when they return, host-run workers and plain tools when they settle. */
-export function delegation(settings: DelegationSettings): Control<DelegationState> {
+/**
+ * Creates the control. Delegations are counted when they return, host-run workers and plain tools when they settle.
+ * With `joint` it counts all workers of a catch-all type under that name.
+ */
+export function delegation(settings: DelegationSettings, joint?: string): Control<DelegationState> {
   const resetMs = settings.resetAfterSecs === undefined ? Number.POSITIVE_INFINITY : settings.resetAfterSecs * 1000;
 
   function failuresAt(state: DelegationState, atMs: number): number {
@@ -61,7 +87,7 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
     const before = failuresAt(state, atMs);
     const lastReason = reason.slice(0, reasonLengthMax);
     const hint = findCauseHint([lastReason]) ?? '';
-    state.worker = worker.slice(0, nameLengthMax);
+    state.worker = (joint ?? worker).slice(0, nameLengthMax);
     state.failures = before + 1;
     state.lastFailureAtMs = atMs;
     state.lastReason = lastReason;
@@ -80,15 +106,16 @@ export function delegation(settings: DelegationSettings): Control<DelegationStat
       if (!isCounted(settings, action)) return allow;
       const failures = failuresAt(state, atMs);
       if (failures === 0) return allow;
-      if (failures >= workerLimit(settings, action.name)) {
-        if (settings.onTrip === 'halt') return { ...stop('halt', state, action.name, failures), ends: 'root' };
-        const refusal = stop('deny', state, action.name, failures);
+      const worker = joint ?? action.name;
+      if (failures >= workerLimit(settings, worker)) {
+        if (settings.onTrip === 'halt') return { ...stop('halt', state, worker, failures), ends: 'root' };
+        const refusal = stop('deny', state, worker, failures);
         // The reset requires strictly more than its time, hence the 1.
         return Number.isFinite(resetMs) ? { ...refusal, retryAtMs: state.lastFailureAtMs + resetMs + 1 } : refusal;
       }
       const retryAtMs = state.lastFailureAtMs + Math.min(2 ** failures * 1000, timerMaxMs);
-      if (!settings.backoff || atMs >= retryAtMs) return allow;
-      return { ...stop('wait', state, action.name, failures), retryAtMs };
+      if (!settings.backoff || joint !== undefined || atMs >= retryAtMs) return allow;
+      return { ...stop('wait', state, worker, failures), retryAtMs };
     },
 
     apply(state, event) {
