@@ -4,7 +4,7 @@
  */
 
 export { digestApproval, digestWithSecret } from './approval/approval-digest.ts';
-export { inputKey, readInput, storeInput } from './approval/sealed-input.ts';
+export { inputKey, readInput, removeExpiredInputs, removeInput, storeInput } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
@@ -14,7 +14,15 @@ export { type CallSite, callSiteFor, type Target, targetFor } from './route/call
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
-export { makeQuestionCard, openCard, redactCard, shortDigest, updateCard, withInput } from './tasks/cards.ts';
+export {
+  makeQuestionCard,
+  openCard,
+  redactCard,
+  shortDigest,
+  updateCard,
+  withdrawQuestion,
+  withInput,
+} from './tasks/cards.ts';
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
 export { observe } from './tasks/observe.ts';

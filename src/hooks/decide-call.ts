@@ -188,6 +188,7 @@ function waitOrAsk(
   const question = askByCard(runtime, task.node, event.tool, call.args, stop);
   if ('refusalCode' in question) return deny(question.refusalCode);
   if ('open' in question) {
+    recordQuestion(session, question.open, task.node.id);
     // The clocks of the task stop while a person is asked.
     applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
     return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
@@ -195,6 +196,14 @@ function waitOrAsk(
   const approved = { ...call, approvedBy: question.by, approvedRules: stop.rules };
   const retried = proposeDetached(runtime, task.node, approved);
   return 'later' in retried ? deny() : concludeProposal(session, task, event, approved, retried);
+}
+
+/** Remembers a question, so that a later hook can end it with its task. */
+function recordQuestion(session: LockedSession, card: string, task: string): void {
+  const { questions = {} } = session.state;
+  if (Object.hasOwn(questions, card)) return;
+  const kept = Object.entries(questions).slice(-hookCallsMax + 1);
+  session.state = { ...session.state, questions: { ...Object.fromEntries(kept), [card]: task } };
 }
 
 /** Waits without the lock of the session; returns false if a person has not answered in time. */

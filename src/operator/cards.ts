@@ -9,7 +9,7 @@ import type { Card, CardAction, QuestionCard } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
-import { readInput, withInput } from '../guard/internal.ts';
+import { readInput, removeExpiredInputs, withInput } from '../guard/internal.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
@@ -18,9 +18,10 @@ import { storeWriteError } from './orders.ts';
 /** The most candidates that an error message names. */
 const candidatesShown = 5;
 
-/** Reads all cards of a store. */
-export async function readCards({ shared }: CrossProcessStore): Promise<readonly Card[]> {
-  const cells = await shared.read('card/', journalEntriesMax);
+/** Reads all cards of a store; removes what the store still has of expired questions. */
+export async function readCards(store: CrossProcessStore): Promise<readonly Card[]> {
+  await removeExpiredInputs(store);
+  const cells = await store.shared.read('card/', journalEntriesMax);
   return cells.flatMap(({ state }) => (state === null ? [] : [state as Card]));
 }
 

@@ -3,17 +3,21 @@
  * process can show it. The input is removed with the answer, and the store removes it when the question expires.
  */
 
-import { removedInputKeepMs } from '../../core/limits.ts';
+import { cardsMax, removedInputKeepMs } from '../../core/limits.ts';
 import type { Cell, Store } from '../../ports/store.ts';
 
 /** The cell of a sealed input; null once the input was removed. */
 interface InputCell {
   readonly value: string | null;
+  /** When the question expires; from then on the input is not read, even if the store has not removed it yet. */
+  readonly untilMs?: number;
 }
+
+const inputPrefix = 'question-input/';
 
 /** The key of the cell with the input of a card. */
 export function inputKey(cardId: string): string {
-  return `question-input/${cardId}`;
+  return inputPrefix + cardId;
 }
 
 /** Stores the input of a question until its card expires. A store of one process keeps nothing. */
@@ -21,8 +25,9 @@ export function storeInput(store: Store, cardId: string, input: string, keepMs: 
   const { shared } = store;
   if (shared === undefined || shared.secret === '') return;
   const value = seal(shared.secret, cardId, input);
+  const untilMs = store.clock.nowMs() + keepMs;
   const cell = openCell(store, cardId, keepMs);
-  shared.commitNow({ changes: [{ cell, update: () => ({ state: { value } }) }], queueIfUnavailable: true });
+  shared.commitNow({ changes: [{ cell, update: () => ({ state: { value, untilMs } }) }], queueIfUnavailable: true });
 }
 
 /** Removes the input of a question that is answered or expired. */
@@ -30,9 +35,8 @@ export function removeInput(store: Store, cardId: string): void {
   const { shared } = store;
   if (shared === undefined) return;
   const cell = openCell(store, cardId, removedInputKeepMs);
-  const update = (state: unknown) =>
-    (state as InputCell).value === null ? ('keep' as const) : { state: { value: null } };
-  shared.commitNow({ changes: [{ cell, update }], queueIfUnavailable: true });
+  // Without a look at the local view, which may not have what another process stored.
+  shared.commitNow({ changes: [{ cell, update: () => ({ state: { value: null } }) }], queueIfUnavailable: true });
 }
 
 /** Reads the input of an open question; undefined if the store does not have it. */
@@ -41,8 +45,18 @@ export async function readInput(store: Store, cardId: string): Promise<string | 
   if (shared === undefined) return undefined;
   const key = inputKey(cardId);
   const found = (await shared.read(key, 1)).find((each) => each.key === key);
-  const value = (found?.state as InputCell | null | undefined)?.value;
-  return typeof value === 'string' ? unseal(shared.secret, cardId, value) : undefined;
+  const { value, untilMs = 0 } = (found?.state as InputCell | null | undefined) ?? {};
+  if (typeof value !== 'string' || store.clock.nowMs() >= untilMs) return undefined;
+  return unseal(shared.secret, cardId, value);
+}
+
+/** Removes the inputs of expired questions: the processes that asked may be gone, or too brief to clean a file up. */
+export async function removeExpiredInputs(store: Store): Promise<void> {
+  const atMs = store.clock.nowMs();
+  for (const { key, state } of (await store.shared?.read(inputPrefix, cardsMax)) ?? []) {
+    const { value = null, untilMs = 0 } = (state as InputCell | null) ?? {};
+    if (value !== null && atMs >= untilMs) removeInput(store, key.slice(inputPrefix.length));
+  }
 }
 
 function openCell(store: Store, cardId: string, keepMs: number): Cell {

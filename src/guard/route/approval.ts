@@ -9,7 +9,7 @@ import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import { showInput } from '../approval/shown-input.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { createCardId, makeQuestionCard, openCard, updateCard, withInput } from '../tasks/cards.ts';
+import { createCardId, makeQuestionCard, openCard, updateCard, withdrawQuestion, withInput } from '../tasks/cards.ts';
 import { onHalt } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
@@ -45,7 +45,7 @@ export async function askPerson(
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, atMs);
   // An answer after the timeout does not count: a machine that slept may receive it before its timer fires.
   if (answer === undefined || atMs >= expiresAtMs) {
-    updateCard(runtime, card.id, { type: 'card-expired', atMs });
+    withdrawQuestion(runtime, card.id, atMs);
     return no('rule_unanswered');
   }
   const by = typeof answer.by === 'string' ? answer.by : String(approver.name);

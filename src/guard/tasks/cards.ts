@@ -81,11 +81,23 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card = before && changeCard(before, event);
   if (card !== undefined && card !== before) {
     runtime.store.putCard(card);
-    if (card.kind === 'ask' && card.state !== 'open') {
+    if (card.kind === 'ask' && before?.state === 'open') {
       runtime.inputs.delete(id);
       removeInput(runtime.store, id);
     }
     appendEntry(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
   }
   return card;
+}
+
+/** Ends a question that no call waits for any more: its card expires and its input is removed. */
+export function withdrawQuestion(runtime: Runtime, id: string, atMs: number): void {
+  const { store } = runtime;
+  const before = store.card(id);
+  runtime.inputs.delete(id);
+  if (before?.kind !== 'ask' || before.state !== 'open') return;
+  const card = { ...before, state: 'expired' } as const;
+  store.putCard(card);
+  removeInput(store, id);
+  appendEntry(runtime, { type: 'card-changed', card }, { task: card.task }, atMs);
 }

@@ -215,11 +215,17 @@ function markEnded(runtime: Runtime, task: TaskState, how: 'done' | 'error'): vo
   if (task.ended) return;
   for (const child of task.children ?? []) markEnded(runtime, child, how);
   task.ended = true;
+  withdrawQuestions(runtime, task);
   runtime.tasks.delete(task.id);
   task.parent?.children?.delete(task);
   task.removeAbortListener?.();
   runtime.store.drop(cellKey('task', task.id));
   appendEntry(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, entryPlace(task));
+}
+
+/** Ends the wait of calls that ask a person: nobody is asked for a task that has ended. */
+function withdrawQuestions({ waiting, store }: Runtime, task: TaskState): void {
+  for (const [id, finish] of waiting) if (typeof id === 'string' && store.card(id)?.task === task.id) finish();
 }
 
 export function snapshotTask(runtime: Runtime, task: TaskState, atMs: number): TaskSnapshot {

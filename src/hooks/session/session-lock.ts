@@ -12,8 +12,10 @@ import {
   freezeTask,
   keepsContent,
   type Runtime,
+  removeInput,
   type TaskState,
   thawTask,
+  withdrawQuestion,
 } from '../../guard/internal.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
@@ -113,6 +115,10 @@ export async function withSessionLock<T>(
   try {
     await options.onLocked?.(session);
     const result = await work(session);
+    if (session.state.questions !== undefined) {
+      const halted = [...tasks.values()].flatMap(({ node }) => (node.haltStop === undefined ? [] : node.id));
+      session.state = endQuestions(runtime, session.state, [...ended, ...halted]);
+    }
     await commitAndUnlock(options, cell, session.state, tasks, ended);
     return result;
   } catch (error) {
@@ -121,6 +127,26 @@ export async function withSessionLock<T>(
   } finally {
     forgetTasks(runtime); // The next lock reads the tasks as other hooks left them.
   }
+}
+
+/** Ends the questions of tasks that are over, and forgets those that are answered or expired. */
+function endQuestions(
+  runtime: Runtime,
+  { questions, ...state }: SessionState,
+  tasksOver: readonly string[],
+): SessionState {
+  const atMs = runtime.clock.nowMs();
+  const left: Record<string, string> = {};
+  for (const [id, task] of Object.entries(questions ?? {})) {
+    const card = runtime.store.card(id);
+    if (card?.state !== 'open') continue;
+    // The id of a subagent's task begins with that of the prompt's task.
+    if (tasksOver.some((over) => task === over || task.startsWith(`${over}/`))) withdrawQuestion(runtime, id, atMs);
+    // The card stays: the same call, made again, learns from it that nobody answered.
+    else if (atMs >= (card.expiresAtMs ?? 0)) removeInput(runtime.store, id);
+    else left[id] = task;
+  }
+  return Object.keys(left).length === 0 ? state : { ...state, questions: left };
 }
 
 async function acquireLock({ store, untilMs }: SessionLockOptions, cell: Cell<StoredSession>): Promise<SessionState> {

@@ -28,6 +28,8 @@ export interface SessionState {
   readonly read?: Readonly<Record<string, ReadMark>>;
   /** The policy that the session began with; absent until its first event. */
   readonly policy?: SessionPolicy;
+  /** The tasks of open questions, by card. */
+  readonly questions?: Readonly<Record<string, string>>;
   /** The results of subagents whose starting call is not known yet. */
   readonly returned: Readonly<Record<string, SubagentReturn>>;
 }

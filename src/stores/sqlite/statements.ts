@@ -46,6 +46,10 @@ export function prepareStatements(db: DatabaseSync) {
     dropEnded: db.prepare(
       'DELETE FROM cells WHERE key IN (SELECT key FROM cells WHERE untilMs <= ? AND version < ? LIMIT 500)',
     ),
+    lastEnded: db.prepare(
+      'SELECT key FROM cells WHERE block = (SELECT max(block) FROM cells) AND version = ? AND untilMs <= ? ' +
+        'AND state IS NOT NULL',
+    ),
     dropSums: db.prepare('DELETE FROM sums WHERE key IN (SELECT key FROM sums WHERE untilMs <= ? LIMIT 500)'),
     dropMarked: db.prepare(
       'DELETE FROM marks WHERE (key, id) IN (SELECT key, id FROM marks WHERE untilMs <= ? LIMIT 500)',

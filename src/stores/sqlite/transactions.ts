@@ -295,8 +295,10 @@ export function createTransactionRunner(
     },
     sweep(atMs, wall, { days, bytes, cells }) {
       const top = Number(statements.maxVersion.get()?.version ?? 0);
-      // The row with the highest version stays, because the next version is counted from it.
+      // The row with the highest version stays, but empty, because the next version is counted from it.
       statements.dropEnded.run(atMs, top);
+      const last = statements.lastEnded.get(top, atMs)?.key;
+      if (typeof last === 'string') writeCell(views.all.get(last), last, undefined, atMs);
       statements.dropSums.run(atMs);
       statements.dropMarked.run(atMs);
       statements.dropAged.run(wall - days * dayMs);
