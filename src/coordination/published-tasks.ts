@@ -1,5 +1,6 @@
 /** Publishes the tasks of a gear to other processes: at once when a task halts or pauses, else with each sweep. */
 
+import { cellKey } from '../core/cell-key.ts';
 import {
   leaseMs,
   ownerKeepMs,
@@ -28,7 +29,7 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   const ended = new Set<string>();
   let renewedMs = Number.NEGATIVE_INFINITY;
   let turn = 0;
-  const keyOf = (id: string) => livePrefix + [process, id].map(encodeURIComponent).join('/');
+  const keyOf = (id: string) => livePrefix + cellKey(process, id);
 
   async function writeCell(key: string, state: LiveTask | ProcessLiveness, keepMs: number): Promise<boolean> {
     const cell = store.cell(key, () => state, { keepMs });
@@ -56,11 +57,9 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   function renewOwnership(atMs: number): void {
     if (atMs - renewedMs < leaseMs / 3) return;
     renewedMs = atMs;
-    void writeCell(ownerPrefix + encodeURIComponent(process), { untilMs: atMs + leaseMs }, ownerKeepMs).then(
-      (isCommitted) => {
-        if (!isCommitted) renewedMs = Number.NEGATIVE_INFINITY;
-      },
-    );
+    void writeCell(ownerPrefix + cellKey(process), { untilMs: atMs + leaseMs }, ownerKeepMs).then((isCommitted) => {
+      if (!isCommitted) renewedMs = Number.NEGATIVE_INFINITY;
+    });
   }
 
   function dropEnded(id?: string): void {

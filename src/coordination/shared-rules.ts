@@ -4,6 +4,7 @@
  */
 
 import type { Action } from '../core/action.ts';
+import { cellKey } from '../core/cell-key.ts';
 import type { Control } from '../core/control.ts';
 import { type CountedRule, isApproved, isChainRun, type RulesControl } from '../core/controls/rules/control.ts';
 import type { ControlEvent } from '../core/event.ts';
@@ -198,5 +199,5 @@ function useReadyMark(rules: LocalRules, action: Action, group: Group, mark: Mar
 
 /** Returns the key of a window: chain runs are counted over all projects, other calls per project. */
 function windowKey({ key }: CountedRule, action: Action, project: string): string {
-  return ['frequency', isChainRun(action) ? '' : project, key].map(encodeURIComponent).join('/');
+  return cellKey('frequency', isChainRun(action) ? '' : project, key);
 }

@@ -28,6 +28,8 @@ export const listenersMax = 1_000;
 export const frequencyHistoryMax = 10_000;
 /** Rules in force at once. */
 export const rulesMax = 10_000;
+/** Rules that a model may add: every call looks at every rule. */
+export const modelRulesMax = 100;
 /** Characters of one rule. */
 export const ruleLengthMax = 4_096;
 /** Tokens of an assistant text that are compared. */
@@ -119,8 +121,9 @@ export const haltedTasksMax = 1_000;
 export const sharedSettingsMax = 1_000;
 /** Resolved call sites of a task, a gear or the process. */
 export const callSitesMax = 10_000;
-/** Worker failure cells of a gear, over all sessions; the oldest is evicted first. */
-export const workerCellsMax = 100_000;
+/** Worker failure cells of a gear, over all sessions: new ones, and older ones with failures. */
+export const workerCellsMax = 50_000;
+export const failedWorkersMax = 50_000;
 /** Models of unknown price that are reported. */
 export const rememberedModelsMax = 1_000;
 /** Settled calls that a task remembers; turns whose points are added up; texts and calls kept as tokens. */
@@ -176,8 +179,9 @@ export const budgetSlices = 12;
 export const budgetsMax = 100;
 export const budgetLimitMax = 100_000_000_000;
 export const budgetWindowMaxSecs = 366 * 86_400;
-/** Budgets of sessions and agents in a gear; the oldest is evicted first. */
+/** Budgets of sessions and agents in a gear; the oldest is evicted first, but what it has spent is kept for more. */
 export const boundBudgetsMax = 10_000;
+export const spentBudgetsMax = 100_000;
 /** How long a shared store keeps the budget of a session after its last write. */
 export const sessionBudgetKeepMs = 30 * 86_400_000;
 /** How long a store must be unavailable before a process takes a probe locally. */

@@ -2,6 +2,23 @@
 
 import { peek } from './classify.ts';
 
+/** The error of a value whose `then` cannot be read. */
+export interface ThenError {
+  readonly error: unknown;
+}
+
+/**
+ * Reads `then` as an await does: whether the value can be awaited, or the error with which awaiting it rejects.
+ */
+export function readThen(value: unknown): boolean | ThenError {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return typeof (value as { readonly then?: unknown }).then === 'function';
+  } catch (error) {
+    return { error };
+  }
+}
+
 /** Whether a value can be awaited. An unreadable value counts as not awaitable. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && typeof peek(value, 'then') === 'function';

@@ -1,6 +1,8 @@
 /** Creates the runtime of a gear from its options. */
 
+import { createWeighedKeys } from '../core/bounded.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
+import { failedWorkersMax, workerCellsMax } from '../core/limits.ts';
 import { builtinPrices } from '../core/prices/builtin-prices.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
@@ -85,7 +87,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     boundRules: undefined,
     callSites: new Map(),
     targets: new Map(),
-    namedCells: new Set(),
+    namedCells: createWeighedKeys(workerCellsMax, failedWorkersMax),
     returns: new Map(),
     tasks: new Map(),
     taskControls: new Map(),

@@ -1,6 +1,7 @@
 /** Lists the tasks of all processes on a store: published tasks, and tasks known from the journal alone. */
 
 import type { Card } from '../core/card.ts';
+import { cellKey } from '../core/cell-key.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { Entry, EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs, patienceMaxMs } from '../core/limits.ts';
@@ -57,7 +58,7 @@ export async function listTasks(store: CrossProcessStore): Promise<readonly Oper
   // Sorts by the unrounded time: two tasks may start in the same millisecond.
   tasks.sort((left, right) => left.task.startedAtMs - right.task.startedAtMs);
   for (const { key, task } of tasks) {
-    const isGone = !((owners.get(ownerPrefix + encodeURIComponent(task.owner))?.untilMs ?? 0) > atMs);
+    const isGone = !((owners.get(ownerPrefix + cellKey(task.owner))?.untilMs ?? 0) > atMs);
     const isLost =
       task.state === 'lost' || (isGone && (await closeLostTask(store, key, task, endedRuns.has(task.id), atMs)));
     publishedTasks.push(makeOperatorTask(isLost ? { ...task, state: 'lost' } : task, atMs));

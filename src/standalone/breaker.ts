@@ -289,6 +289,10 @@ export class StandaloneBreaker implements Breaker, CallOwner {
       else this.succeeded(grant, result);
       return result;
     }
+    if ('error' in work) {
+      this.failed(grant, work.error); // Whoever awaits the result gets the error.
+      return result;
+    }
     if (limit !== undefined) return limit.race(this, grant, work);
     work.then(
       (value) => this.succeeded(grant, value),

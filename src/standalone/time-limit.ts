@@ -1,7 +1,7 @@
 /** The time limit of calls: a call past its limit fails at once, while its work may still run. */
 
 import type { AdmittedCall } from '../core/controls/breaker/breaker.ts';
-import { isThenable } from '../core/thenable.ts';
+import { readThen, type ThenError } from '../core/thenable.ts';
 import {
   appendLink,
   createTimerQueue,
@@ -179,9 +179,14 @@ function rejectCall(this: TimedCall): void {
 /** Receives the value or the error of an ended call. */
 export type EndingHandler = (ending: unknown) => void;
 
-/** Converts an awaitable value to a native promise, or returns undefined. A foreign `then` is read once. */
-export function toPromise(result: unknown): Promise<unknown> | undefined {
-  return isPromise(result) ? result : isThenable(result) ? Promise.resolve(result) : undefined;
+/**
+ * Converts an awaitable value to a native promise, or returns undefined. A foreign `then` is read once; if that throws,
+ * its error is returned.
+ */
+export function toPromise(result: unknown): Promise<unknown> | ThenError | undefined {
+  if (isPromise(result)) return result;
+  const then = readThen(result);
+  return then === true ? Promise.resolve(result) : then || undefined;
 }
 
 /** Whether a value is a native promise; false if its class is unreadable. */

@@ -1,5 +1,6 @@
 /** The checks at both ends of a run: admission, which frequency rules count, and rules on the last outputs. */
 
+import { cellKey } from '../../core/cell-key.ts';
 import { chainRunName, type RulesState } from '../../core/controls/rules/control.ts';
 import { explainRules } from '../../core/controls/rules/evaluate.ts';
 import { countIn } from '../../core/controls/rules/history.ts';
@@ -43,7 +44,7 @@ function explainFrequencyRules({ active, gate, gear, rules }: RunContext): RuleC
     const key = `${rule.id}@${chain.id}`;
     const history = counted.times.items[key];
     const before = (windowMs: number) =>
-      runtime.store.shared?.windowCount(`frequency//${encodeURIComponent(key)}`, atMs, windowMs).count ??
+      runtime.store.shared?.windowCount(cellKey('frequency', '', key), atMs, windowMs).count ??
       (history === undefined ? 0 : countIn(history, windowMs, atMs));
     const runs = (windowMs: number) => 1 + before(windowMs);
     const step = { chain: chain.id, ability: '', outputs: {}, agent: gear.agent };

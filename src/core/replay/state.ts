@@ -1,6 +1,7 @@
 /** The state of a replay: breakers, cells and tasks, bound as the guard binds them. */
 
 import type { Action } from '../action.ts';
+import { cellKey } from '../cell-key.ts';
 import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
@@ -125,7 +126,7 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
     },
     tune: (name, overrides) => void tuned.set(name, { ...tuned.get(name), ...overrides }),
     dropTaskBreakers(task) {
-      const part = `/task/${encodeURIComponent(task)}/`;
+      const part = `/task/${cellKey(task)}/`;
       for (const key of breakers.keys()) if (key.includes(part)) breakers.delete(key);
     },
   };

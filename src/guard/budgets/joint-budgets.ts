@@ -1,6 +1,8 @@
 /** Binds budgets beyond one task: to exact sums in one process, or to an allowance on a shared store. */
 
 import type { Action } from '../../core/action.ts';
+import { createWeighedKeys, type WeighedKeys } from '../../core/bounded.ts';
+import { cellKey } from '../../core/cell-key.ts';
 import {
   type BudgetWindow,
   computeCharge,
@@ -15,12 +17,12 @@ import {
 } from '../../core/controls/budget/joint-budget.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { boundBudgetsMax, budgetSlices, sessionBudgetKeepMs } from '../../core/limits.ts';
+import { boundBudgetsMax, budgetSlices, sessionBudgetKeepMs, spentBudgetsMax } from '../../core/limits.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { allow, type Stop } from '../../core/verdict.ts';
 import type { BudgetSet, Budgets } from '../../ports/policy.ts';
-import type { CellOptions } from '../../ports/store.ts';
-import { appendEntry, publishEntry } from '../journal/journal.ts';
+import type { CellOptions, Store } from '../../ports/store.ts';
+import { appendEntry, publishEntry, reportForgotten } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createBudgetAllowance } from './allowance.ts';
 
@@ -33,7 +35,10 @@ interface Spender {
 
 /** One budget of one scope, as a bound control. */
 interface Place {
+  readonly runtime: Runtime;
   readonly bound: BoundControl;
+  /** Whether the place was evicted: a task that still has it finds the budget again by its key. */
+  isEvicted?: boolean;
   /** On a shared store: reserves what only the store can grant. */
   take?(action: Action, atMs: number): Stop | undefined;
   close?(): void;
@@ -48,20 +53,43 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
     const key = keyOf(budget, spender);
     const known = places.get(key);
     // The least recently used spender is evicted first.
-    if (known === undefined) makeRoomFor(spender);
-    else places.delete(key);
-    const make = spender.runtime.store.shared === undefined ? bindLocal : bindShared;
-    const place = known ?? make(budget, key, spender);
+    if (known !== undefined) places.delete(key);
+    else if (places.size >= boundBudgetsMax) evictFirst();
+    const place = known ?? makePlace(budget, key, spender);
     places.set(key, place);
     return place;
   }
 
-  function makeRoomFor({ runtime: { store } }: Spender): void {
-    const [key, place] = places.size < boundBudgetsMax ? [] : places.entries().next().value!;
-    if (key === undefined) return;
+  function makePlace(budget: JointBudget, key: string, spender: Spender): Place {
+    const { store } = spender.runtime;
+    if (store.shared !== undefined) return bindShared(budget, key, spender);
+    spentKeysOf(store).delete(key);
+    return bindLocal(budget, key, spender, (window) => {
+      store.cell(key, () => window); // What a task has spent in the meantime counts, unless others have spent, too.
+      return placeOf(budget, spender).bound.cell.state as BudgetWindow;
+    });
+  }
+
+  function evictFirst(): void {
+    const [key, place] = places.entries().next().value!;
     places.delete(key);
-    place?.close?.();
-    if (store.shared === undefined) store.drop(key);
+    place.close?.();
+    place.isEvicted = true;
+    if (place.runtime.store.shared === undefined) keepSpent(place.runtime, key);
+  }
+
+  /** Keeps what an evicted spender has spent. Drops empty budgets first, then the oldest that are not used up. */
+  function keepSpent(runtime: Runtime, key: string): void {
+    const { store, clock } = runtime;
+    const forgotten = spentKeysOf(store).add(key, (other) => {
+      const window = store.cell(other, emptyWindow).state;
+      const budget = list.find((each) => other.startsWith(prefixOf(each)));
+      const used = budget === undefined ? 1 : usedAt(window, budget, clock.nowMs());
+      return used === 0 ? 0 : budget !== undefined && used >= limitInUnits(budget) ? 2 : 1;
+    });
+    if (forgotten === undefined) return;
+    store.drop(forgotten.key);
+    if (forgotten.weight > 0) reportForgotten(runtime, 'budgets of sessions and agents');
   }
 
   return {
@@ -82,16 +110,36 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
       };
     },
     close() {
-      for (const { close } of places.values()) close?.();
+      for (const [key, { runtime, close }] of places) {
+        close?.();
+        // Another gear on the same store may use the budget, so it is kept even if nothing was spent.
+        if (runtime.store.shared === undefined) spentKeysOf(runtime.store).add(key, () => 1);
+      }
       places.clear();
     },
   };
 }
 
+const spentKeys = new WeakMap<Store, WeighedKeys>();
+
+/** The budgets in a store of one process that no place holds; they outlive a change of the policy. */
+function spentKeysOf(store: Store): WeighedKeys {
+  let keys = spentKeys.get(store);
+  if (keys === undefined) {
+    keys = createWeighedKeys(0, spentBudgetsMax);
+    spentKeys.set(store, keys);
+  }
+  return keys;
+}
+
 /** The key of a budget, without the limit, so that the amount spent still counts under a raised limit. */
-function keyOf({ scope, unit, windowSecs }: JointBudget, { runtime: { project }, agent, session }: Spender): string {
-  const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[scope];
-  return ['budget', scope, unit, `${windowSecs ?? 'ever'}`, ...whose].map(encodeURIComponent).join('/');
+function keyOf(budget: JointBudget, { runtime: { project }, agent, session }: Spender): string {
+  const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[budget.scope];
+  return [prefixOf(budget), ...whose.map((each) => cellKey(each))].join('/');
+}
+
+function prefixOf({ scope, unit, windowSecs }: JointBudget): string {
+  return cellKey('budget', scope, unit, `${windowSecs ?? 'ever'}`);
 }
 
 /** Returns the session or agent of a budget's entries, by the scope of the budget. */
@@ -99,25 +147,35 @@ function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPla
   return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
 }
 
-function bindLocal(budget: JointBudget, key: string, spender: Spender): Place {
+function bindLocal(
+  budget: JointBudget,
+  key: string,
+  spender: Spender,
+  findAgain: (window: BudgetWindow) => BudgetWindow,
+): Place {
   const { runtime } = spender;
   const control = jointBudget(budget);
+  const current = (window: BudgetWindow) => (place.isEvicted ? findAgain(window) : window);
   const telling: typeof control = {
     ...control,
+    judge: (window, proposal, cellOwner) => control.judge(current(window), proposal, cellOwner),
+    check: (window, atMs) => control.check!(current(window), atMs),
     apply(window, event, cellOwner) {
-      const next = control.apply(window, event, cellOwner);
+      const next = control.apply(current(window), event, cellOwner);
       const notice = takeNotice(next, budget, runtime.settings.task.noticeShare, event.atMs);
       if (notice !== undefined) appendEntry(runtime, notice, placeFor(budget, spender), event.atMs);
       return next;
     },
   };
-  return {
+  const place: Place = {
+    runtime,
     bound: {
       control: telling,
       cell: runtime.store.cell(key, emptyWindow),
       cellOwner: 'self',
     },
   };
+  return place;
 }
 
 function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
@@ -158,6 +216,7 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
     },
   };
   return {
+    runtime,
     bound: { control: shared, cell, cellOwner: 'self' },
     take(action, atMs) {
       const stop = allowance.take(computeNeed(budget, action), atMs, stopKindFor(action));

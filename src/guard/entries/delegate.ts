@@ -186,8 +186,9 @@ export function recordDelegation(
   child: Pick<TaskState, 'booked'>,
   { failed, reason: said }: WorkerFailure,
 ): void {
-  const { task, target, session, panel, place } = site;
+  const { task, target } = site;
   if (task === undefined) return; // Delegations outside any task are not counted.
+  const { session, panel, place } = callSiteFor(runtime, target, task);
   if (failed) {
     const isBooked = (child.booked?.size ?? 0) > 0;
     let via = target.name;

@@ -82,6 +82,17 @@ export function countError(runtime: Runtime, where: string, error: unknown): voi
   }
 }
 
+const forgottenReports = new WeakMap<Runtime, Set<string>>();
+
+/** Reports once that counts which may still matter were forgotten, because the memory of this process is bounded. */
+export function reportForgotten(runtime: Runtime, counts: string): void {
+  const reported = forgottenReports.get(runtime) ?? new Set();
+  if (reported.has(counts)) return;
+  forgottenReports.set(runtime, reported.add(counts));
+  const reason = `too many names: the oldest ${counts} in the memory of this process are forgotten; use a shared store`;
+  appendEntry(runtime, { type: 'store-degraded', reason });
+}
+
 export function addListener(runtime: Runtime, listener: JournalListener): () => void {
   fn('a listener', listener);
   if (runtime.listeners.length >= listenersMax) {

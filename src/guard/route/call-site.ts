@@ -1,7 +1,7 @@
 /** The panel, breaker and timeout of one target in one task, resolved once and kept until the settings change. */
 
 import type { ActionKind, RuleHit } from '../../core/action.ts';
-import { evictOldest, getOrCreate } from '../../core/bounded.ts';
+import { getOrCreate, type Weight } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
 import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
@@ -10,13 +10,13 @@ import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
 import type { FeatureDeclaration } from '../../core/declare/control-declaration.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import { callSitesMax, patienceMaxMs, workerCellsMax } from '../../core/limits.ts';
+import { callSitesMax, patienceMaxMs } from '../../core/limits.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
 import type { EntryPublisher } from '../../ports/sharing.ts';
-import type { Cell } from '../../ports/store.ts';
+import type { Cell, CellOptions } from '../../ports/store.ts';
 import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
-import { publishEntry, redactEntry } from '../journal/journal.ts';
+import { publishEntry, redactEntry, reportForgotten } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { boundControlsOf, budgetSetOf, type TaskState } from '../tasks/task.ts';
@@ -63,7 +63,7 @@ export function callSiteFor(runtime: Runtime, target: Target, task: TaskState | 
   if (task !== undefined) task.callSites ??= new Map();
   const callSites = task?.callSites ?? runtime.callSites;
   let site = callSites.get(target);
-  if (site?.epoch !== runtime.epoch) {
+  if (site?.epoch !== runtime.epoch || isForgotten(runtime, site)) {
     if (callSites.size >= callSitesMax) callSites.clear();
     site = makeCallSite(runtime, target, task);
     callSites.set(target, site);
@@ -198,17 +198,30 @@ export function workerCell(runtime: Runtime, session: string, worker: string): C
   return boundedCell(runtime, cellKey('worker', session, worker), initial, store.shared?.workers.cell);
 }
 
-/** A cell whose key holds a name from outside: the oldest of too many are dropped. */
-function boundedCell<S>(
-  { namedCells, store }: Runtime,
-  key: string,
-  initial: () => S,
-  shared?: Parameters<typeof store.cell<S>>[2],
-): Cell<S> {
-  if (!namedCells.has(key)) {
-    const oldest = evictOldest(namedCells, workerCellsMax);
-    if (oldest !== undefined) store.drop(oldest);
-    namedCells.add(key);
+/** A cell whose key holds a name from outside. Of too many, those of workers without failures are dropped first. */
+function boundedCell<S>(runtime: Runtime, key: string, initial: () => S, shared?: CellOptions<S>): Cell<S> {
+  const { namedCells, store } = runtime;
+  const forgotten = namedCells.add(key, (other) => weighWorker(runtime, other));
+  if (forgotten !== undefined) {
+    store.drop(forgotten.key);
+    if (forgotten.weight > 0) reportForgotten(runtime, 'failures of workers');
   }
   return store.cell(key, initial, shared);
+}
+
+/** What would be lost with a cell: the failures of a worker, or its trip. */
+function weighWorker({ store, settings, clock }: Runtime, key: string): Weight {
+  if (store.shared !== undefined || !key.startsWith('worker/')) return 0; // A shared store keeps the count.
+  const control = delegation(settings.delegation);
+  const [gauge] = control.gauges!(store.cell(key, () => control.initial(0)).state, clock.nowMs());
+  return gauge === undefined ? 0 : gauge.actual >= gauge.limit ? 2 : 1;
+}
+
+/** Whether the failures of a worker were forgotten while a task that knows the worker went on. */
+function isForgotten({ store }: Runtime, { target, panel }: CallSite): boolean {
+  if (target.kind !== 'delegation' || store.shared !== undefined) return false;
+  return panel.some(({ control, cell }) => {
+    if (control.name !== 'delegation') return false;
+    return store.cell((cell as Cell).key, () => cell.state) !== cell;
+  });
 }

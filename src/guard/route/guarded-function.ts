@@ -3,7 +3,7 @@
 import type { Permit } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { isThenable } from '../../core/thenable.ts';
+import { readThen } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction } from '../api.ts';
 import type { GuardOptions } from '../call-options.ts';
@@ -88,8 +88,11 @@ export function guardFunction<F extends AnyFunction>(
       settle(call, { error }, loose, true);
       throw error;
     }
-    if (!isThenable(result)) {
-      return settleResult(call, result, loose, true);
+    const then = readThen(result);
+    if (then === false) return settleResult(call, result, loose, true);
+    if (then !== true) {
+      settle(call, then, loose, true); // Whoever awaits the result gets the error.
+      return result;
     }
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);

@@ -1,6 +1,6 @@
 /** Tracks the task and the call of the running code across awaits, in one storage for the whole process. */
 
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../api.ts';
 import type { TaskState } from '../tasks/task.ts';
 import type { Runtime } from './runtime.ts';
@@ -23,8 +23,8 @@ export function frameOf(runtime: Runtime): Frame | undefined {
 }
 
 /**
- * Runs a call without a closure, because this is the hot path. Leaving the resource scope restores the outer frame;
- * `storage.run` would create it again.
+ * Runs a call without a closure, because this is the hot path. The scope of an `AsyncResource` is no faster, and after
+ * a stack overflow inside it Node ends the process.
  */
 export function applyInside(
   frame: Frame,
@@ -32,12 +32,7 @@ export function applyInside(
   self: unknown,
   args: readonly unknown[],
 ): unknown {
-  return new AsyncResource('switchgear').runInAsyncScope(enter, self, frame, fn, args);
-}
-
-function enter(this: unknown, frame: Frame, fn: (...args: never[]) => unknown, args: readonly unknown[]): unknown {
-  storage.enterWith(frame);
-  return Reflect.apply(fn, this, args);
+  return storage.run(frame, Reflect.apply, fn, self, args);
 }
 
 export function runInside<T>(runtime: Runtime, task: TaskState, run: () => T): T {

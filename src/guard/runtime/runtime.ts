@@ -1,5 +1,6 @@
 /** The runtime of a gear: one record of its whole state, used by the functions of `guard/`. */
 
+import type { WeighedKeys } from '../../core/bounded.ts';
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import { builtinPrices } from '../../core/prices/builtin-prices.ts';
@@ -75,7 +76,7 @@ export interface Runtime {
   readonly callSites: Map<Target, CallSite>;
   readonly targets: Map<string, Target>;
   /** The keys of cells that hold a name from outside, oldest first. */
-  readonly namedCells: Set<string>;
+  readonly namedCells: WeighedKeys;
   /** The last answer of each worker, and its request. */
   readonly returns: Map<string, { readonly request: number; readonly text: string }>;
 

@@ -1,6 +1,6 @@
 /** The set of rules in force. A model's rules are only added; they never replace the operator's. */
 
-import { rulesMax } from '../../limits.ts';
+import { modelRulesMax, rulesMax } from '../../limits.ts';
 import type { Rule } from './rule.ts';
 import { isNarrow } from './target.ts';
 
@@ -35,6 +35,14 @@ function findObjection(rules: ReadonlyMap<string, Rule>, rule: Rule): string | u
   const before = rules.get(rule.id);
   if (rule.origin === 'model' && !isNarrow(rule.target)) return `a model may not write rules for ${rule.target}`;
   if (rule.origin === 'model' && before?.origin === 'operator') return 'the operator has this rule already';
+  if (rule.origin === 'model' && before === undefined && countModelRules(rules) >= modelRulesMax)
+    return `a model may write at most ${modelRulesMax} rules`;
   if (before === undefined && rules.size >= rulesMax) return `more than ${rulesMax} rules`;
   return undefined;
+}
+
+function countModelRules(rules: ReadonlyMap<string, Rule>): number {
+  let count = 0;
+  for (const { origin } of rules.values()) if (origin === 'model') count++;
+  return count;
 }
