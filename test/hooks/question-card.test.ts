@@ -16,6 +16,9 @@ function session(context: TestContext): HookSession {
   return hookSession;
 }
 
+/** A timeout that ends soon: it counts from the start of the process, here that of the tests. */
+const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1000) + 5)];
+
 const atTerminal = { CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' };
 
 async function answerCards(hookSession: HookSession, answer: 'approve' | 'decline'): Promise<void> {
@@ -42,19 +45,19 @@ test('with a person at the terminal the host asks, and the call counts once it h
 
 test('without a person at the terminal, the question waits in the inbox for the same call', async (context) => {
   const hookSession = session(context);
-  const first = await hookSession.send(bash('c1', 'ls').pre, {}, ['--timeout', '1']);
+  const first = await hookSession.send(bash('c1', 'ls').pre, {}, brief());
   assert.equal(first.output?.hookSpecificOutput?.permissionDecision, 'deny');
   assert.match(first.output?.hookSpecificOutput?.permissionDecisionReason ?? '', /pending.*again unchanged/s);
   assert.equal(hookSession.cards().length, 1);
   await answerCards(hookSession, 'approve');
-  assert.equal((await hookSession.send(bash('c2', 'ls').pre, {}, ['--timeout', '1'])).output, undefined);
+  assert.equal((await hookSession.send(bash('c2', 'ls').pre, {}, brief())).output, undefined);
   assert.deepEqual(
     hookSession.cards().map(({ state }) => state),
     ['used'],
   );
   // A yes is for one call: the next one is asked about anew, and another command is another question.
-  await hookSession.send(bash('c3', 'ls').pre, {}, ['--timeout', '1']);
-  await hookSession.send(bash('c4', 'pwd').pre, {}, ['--timeout', '1']);
+  await hookSession.send(bash('c3', 'ls').pre, {}, brief());
+  await hookSession.send(bash('c4', 'pwd').pre, {}, brief());
   assert.deepEqual(
     hookSession
       .cards()
@@ -74,9 +77,9 @@ test('an answer that comes while the hook waits lets the call go on at once', as
 
 test('a denial by a person is a refusal', async (context) => {
   const hookSession = session(context);
-  await hookSession.send(bash('c1', 'ls').pre, {}, ['--timeout', '1']);
+  await hookSession.send(bash('c1', 'ls').pre, {}, brief());
   await answerCards(hookSession, 'decline');
-  const { output } = await hookSession.send(bash('c2', 'ls').pre, {}, ['--timeout', '1']);
+  const { output } = await hookSession.send(bash('c2', 'ls').pre, {}, brief());
   assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
   const refused = hookSession.journal().filter(({ type }) => type === 'action-refused');
   assert.equal(refused.length, 1);

@@ -169,7 +169,7 @@ test('held: a hostile run id is refused or is one run of that name, and touches 
         await chains.cancel(id, 'mallory').catch(() => {});
         assert.equal((await chains.show('good')).status, 'waiting');
         assert.deepEqual(
-          readdirSync(file.folder).filter((name) => !name.startsWith('state.db')),
+          readdirSync(file.folder).filter((name) => !/^(state\.db|\.switchgear-)/.test(name)),
           [],
         );
       } finally {

@@ -136,7 +136,8 @@ for (const [args, message] of badArguments) {
 }
 
 const statuses: readonly (readonly [number, Record<string, string>, object])[] = [
-  [404, {}, { kind: 'failure', error: 'HttpError', errorFingerprint: 0 }],
+  [404, {}, { kind: 'neutral', why: 'ignored' }],
+  [401, {}, { kind: 'neutral', why: 'unauthorized' }],
   [400, {}, { kind: 'neutral', why: 'ignored' }],
   [429, { 'retry-after': '7' }, { kind: 'failure', error: 'RateLimitExceeded', errorFingerprint: 0, retryAtMs: 7_100 }],
   [503, {}, { kind: 'failure', error: 'NetworkError', errorFingerprint: 0 }],
