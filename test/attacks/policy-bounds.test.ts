@@ -9,12 +9,12 @@ import { hookTimeoutMs } from '../../src/core/limits.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash, newSession } from '../hooks/hook-session.ts';
 
-/** Answers one call in a folder with a policy; a hook that is not back within the host's timeout is killed. */
+/** The answer and the messages for one call in a folder with a policy. A hook past the host's timeout is killed. */
 function answerWithPolicy(context: TestContext, name: string, policy: string): string {
   const { folder, store, clear } = newSession();
   context.after(clear);
   writeFileSync(join(folder, name), policy);
-  const { stdout, signal } = spawnSync(process.execPath, [bin, 'hook', 'codex'], {
+  const { stdout, stderr, signal } = spawnSync(process.execPath, [bin, 'hook', 'codex'], {
     cwd: folder,
     encoding: 'utf8',
     env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
@@ -22,7 +22,7 @@ function answerWithPolicy(context: TestContext, name: string, policy: string): s
     timeout: hookTimeoutMs / 2,
   });
   assert.equal(signal, null, 'the hook answered in time');
-  return stdout;
+  return stdout + stderr;
 }
 
 test('attack 27: a TOML key of 40,000 parts is refused before it is parsed', (context) => {
