@@ -234,12 +234,12 @@ test('hooks inside a run get the path of the store file, and never an address wi
   assert.equal(nowhere.out, '\n', 'hooks could not share it');
 });
 
-test('the [heartbeat] protocol starts separate tasks, each with its own limits', long, async () => {
+test('with --heartbeats the [heartbeat] protocol starts separate tasks, each with its own limits', long, async () => {
   const script = join(home.folder, 'specialists.sh');
   const beats = ['[heartbeat] starting research', 'looking around', '[heartbeat] starting writer', 'writing'];
   const ends = ['[heartbeat] done writer', '[heartbeat] done research'];
   writeFileSync(script, [...beats, ...ends].map((line) => `echo "${line}"`).join('\n'));
-  const { code, out } = await home.run(['run', '--json', '--', 'sh', script]);
+  const { code, out } = await home.run(['run', '--json', '--heartbeats', '--', 'sh', script]);
   assert.equal(code, 0);
   const lines = out
     .trim()
