@@ -4,6 +4,7 @@
  */
 
 export { digestApproval, digestWithSecret } from './approval/approval-digest.ts';
+export { markValue } from './approval/call-mark.ts';
 export { inputKey, readInput, removeExpiredInputs, removeInput, storeInput } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';

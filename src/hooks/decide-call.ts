@@ -1,4 +1,4 @@
-/** Decides on a call before it runs: allow, refuse, wait or ask. The same call id always gets the same answer. */
+/** Decides on a call before it runs: allow, refuse, wait or ask. The same call always gets the same answer. */
 
 import type { Permit } from '../core/action.ts';
 import {
@@ -13,8 +13,8 @@ import {
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
-import { type ProposedCall, proposeDetached, refuseDetached } from '../guard/entries/detached-call.ts';
-import { applyAndCheck, isObserving, type Runtime, type Target, targetFor } from '../guard/internal.ts';
+import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
+import { applyAndCheck, isObserving, markValue, type Runtime, type Target, targetFor } from '../guard/internal.ts';
 import { findOwnTarget } from '../platform/own-targets.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
@@ -24,6 +24,12 @@ import { askByCard } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 
+/** A proposed call with its id and its mark. */
+interface MarkedCall extends CallProposedEvent {
+  readonly id: string;
+  readonly mark?: string | undefined;
+}
+
 /** A decision, or how long to wait and for which card. */
 type DecisionOrWait = { readonly decision: HookDecision } | PendingWait;
 interface PendingWait {
@@ -32,9 +38,10 @@ interface PendingWait {
 }
 
 export async function decideCall(context: HookContext, event: CallProposedEvent): Promise<HookDecision> {
-  const id = event.id ?? uniqueId();
+  const call: MarkedCall =
+    event.id === undefined ? { ...event, id: uniqueId() } : { ...event, id: event.id, mark: markCall(context, event) };
   for (let round = 0; round < roundsMax; round++) {
-    const result = await withSessionLock(context, (session) => decideOnce(context, session, { ...event, id }));
+    const result = await withSessionLock(context, (session) => decideOnce(context, session, call));
     if ('decision' in result) return result.decision;
     const isAnswered = await waitUnlocked(context, result);
     if (!isAnswered) return { kind: 'deny', reason: pendingReason };
@@ -42,14 +49,20 @@ export async function decideCall(context: HookContext, event: CallProposedEvent)
   return { kind: 'deny', reason: 'Not decided yet: wait a moment, and call again.' };
 }
 
+/** The mark of a call that the host may propose again. Another input under the same id is another call. */
+function markCall({ store }: HookContext, { tool, input }: CallProposedEvent): string | undefined {
+  return markValue(store.shared.secret, [tool, input]);
+}
+
+/** Whether a recorded call is the proposed one. */
+function isSameCall(recorded: { readonly mark?: string | undefined } | undefined, { mark }: MarkedCall): boolean {
+  return mark !== undefined && recorded?.mark === mark;
+}
+
 const foreignReason = 'This call was not proposed by the host of the session. Ask the person you work for.';
 const pendingReason = 'Approval pending: a person has been asked. Call again unchanged to learn the answer.';
 
-async function decideOnce(
-  context: HookContext,
-  session: LockedSession,
-  event: CallProposedEvent & { readonly id: string },
-): Promise<DecisionOrWait> {
+async function decideOnce(context: HookContext, session: LockedSession, event: MarkedCall): Promise<DecisionOrWait> {
   const { runtime } = context;
   if (session.source === 'tool') return { decision: { kind: 'deny', reason: foreignReason } };
   if (event.agent === undefined) await settleEarlyPrompt(context, session, 'call-proposed');
@@ -57,10 +70,10 @@ async function decideOnce(
   // The wait for a person is over, so the clocks of the task start again.
   while (task.node.cells.deadline.state.stops > 0)
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
-  const recorded = task.answers.find(({ id }) => id === event.id);
+  const recorded = task.answers.find((each) => each.id === event.id && isSameCall(each, event));
   if (recorded !== undefined) return { decision: recorded };
-  if (task.open.some(({ id }) => id === event.id) || session.state.delegations[event.id] !== undefined)
-    return { decision: pass };
+  const isOpen = task.open.some((each) => each.id === event.id && isSameCall(each, event));
+  if (isOpen || isSameCall(session.state.delegations[event.id], event)) return { decision: pass };
   const call = makeProposedCall(context, task, event);
   const own = findProtected(context, event);
   if (own !== undefined) return { decision: protectOwn(context, task, event, call, own) };
@@ -68,7 +81,7 @@ async function decideOnce(
   const result =
     'later' in proposal
       ? waitOrAsk(context, session, task, event, call, proposal.later)
-      : concludeProposal(session, task, event, call, proposal);
+      : concludeProposal(runtime, session, task, event, call, proposal);
   haltRootTask(context, task, event.tool);
   return result;
 }
@@ -83,21 +96,17 @@ function findProtected({ runtime, ownTargets }: HookContext, { tool, input }: Ca
 function protectOwn(
   { runtime, isAttended }: HookContext,
   task: LoadedTask,
-  { id, tool }: CallProposedEvent & { readonly id: string },
+  event: MarkedCall,
   call: ProposedCall,
   own: string,
 ): HookDecision {
-  const reason = `${tool} would use or change ${own}, which only a person may do`;
-  if (isAttended) return recordAnswer(task, id, { kind: 'ask', reason: `Switchgear asks: ${reason}` });
+  const reason = `${event.tool} would use or change ${own}, which only a person may do`;
+  if (isAttended) return recordAnswer(task, event, { kind: 'ask', reason: `Switchgear asks: ${reason}` });
   const stop = { kind: 'deny', code: 'rule_abort', control: 'rules', counters: {}, reason } as const;
-  return refuseCall(task, id, refuseDetached(runtime, task.node, call, stop));
+  return refuseCall(task, event, refuseDetached(runtime, task.node, call, stop));
 }
 
-export function makeProposedCall(
-  context: HookContext,
-  { modelTurn }: LoadedTask,
-  event: CallProposedEvent & { readonly id: string },
-): ProposedCall {
+export function makeProposedCall(context: HookContext, { modelTurn }: LoadedTask, event: MarkedCall): ProposedCall {
   const turnId = context.reportsTurns ? String(modelTurn) : undefined;
   return { id: event.id, target: makeCallTarget(context.runtime, event), args: [event.input], turnId };
 }
@@ -115,13 +124,20 @@ export function makeCallTarget(
 }
 
 function concludeProposal(
+  runtime: Runtime,
   session: LockedSession,
   task: LoadedTask,
-  event: CallProposedEvent & { readonly id: string },
+  event: MarkedCall,
   call: ProposedCall,
   proposal: { readonly permit: Permit } | { readonly refusal: Refusal },
 ): DecisionOrWait {
-  if ('refusal' in proposal) return { decision: refuseCall(task, event.id, proposal.refusal) };
+  if ('refusal' in proposal) return { decision: refuseCall(task, event, proposal.refusal) };
+  const replaced = session.state.delegations[event.id];
+  if (event.delegation !== undefined && replaced !== undefined) {
+    // Another call took the id, so nobody will report the end of the earlier one.
+    const target = targetFor(runtime, replaced.worker, 'delegation');
+    settleDetached(runtime, task.node, target, replaced.permit, { cancelled: true });
+  }
   recordOpenCall(session, task, event, call, proposal.permit);
   return { decision: pass };
 }
@@ -130,34 +146,41 @@ function concludeProposal(
 export function recordOpenCall(
   session: LockedSession,
   task: LoadedTask,
-  { id, tool, isShared, delegation }: CallProposedEvent & { readonly id: string },
+  { id, mark, tool, isShared, delegation }: MarkedCall,
   { target }: ProposedCall,
   permit: Permit,
 ): void {
   if (delegation === undefined) {
     const isForeign = session.source === 'other host';
-    const open = { id, name: tool, isShared, permit, ...(isForeign && { isForeign }) };
+    const open = { id, name: tool, isShared, permit, mark, ...(isForeign && { isForeign }) };
     task.open = [...task.open, open].slice(-hookCallsMax);
     return;
   }
   const delegations = Object.entries(session.state.delegations).slice(-hookAgentsMax + 1);
-  const pendingDelegation = { worker: target.name, type: delegation.type, task: task.node.id, agent: null, permit };
+  const pendingDelegation = {
+    worker: target.name,
+    type: delegation.type,
+    task: task.node.id,
+    agent: null,
+    permit,
+    mark,
+  };
   session.state = { ...session.state, delegations: { ...Object.fromEntries(delegations), [id]: pendingDelegation } };
 }
 
-function refuseCall(task: LoadedTask, id: string, refusal: Refusal): HookDecision {
+function refuseCall(task: LoadedTask, event: MarkedCall, refusal: Refusal): HookDecision {
   const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
   const denial = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
-  return recordAnswer(task, id, isHalt ? makeHaltDecision(task.node, refusal) : denial);
+  return recordAnswer(task, event, isHalt ? makeHaltDecision(task.node, refusal) : denial);
 }
 
 function recordAnswer(
   task: LoadedTask,
-  id: string,
+  { id, mark }: MarkedCall,
   decision: Extract<HookDecision, { readonly reason: string }>,
 ): HookDecision {
   const { kind, reason } = decision;
-  task.answers = [...task.answers, { id, kind, reason: reason.slice(0, hookReasonMax) }].slice(-hookAnswersMax);
+  task.answers = [...task.answers, { id, mark, kind, reason: reason.slice(0, hookReasonMax) }].slice(-hookAnswersMax);
   return decision;
 }
 
@@ -166,14 +189,14 @@ function waitOrAsk(
   context: HookContext,
   session: LockedSession,
   task: LoadedTask,
-  event: CallProposedEvent & { readonly id: string },
+  event: MarkedCall,
   call: ProposedCall,
   stop: Stop,
 ): DecisionOrWait {
   const { runtime } = context;
   const atMs = runtime.clock.nowMs();
   const deny = (code?: 'rule_declined' | 'rule_unanswered'): DecisionOrWait => ({
-    decision: refuseCall(task, event.id, refuseDetached(runtime, task.node, call, stop, code)),
+    decision: refuseCall(task, event, refuseDetached(runtime, task.node, call, stop, code)),
   });
   if (stop.kind === 'wait') {
     const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
@@ -182,7 +205,7 @@ function waitOrAsk(
   if (context.isAttended) {
     const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
     return {
-      decision: recordAnswer(task, event.id, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${cause}` }),
+      decision: recordAnswer(task, event, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${cause}` }),
     };
   }
   const question = askByCard(runtime, task.node, event.tool, call.args, stop);
@@ -195,7 +218,7 @@ function waitOrAsk(
   }
   const approved = { ...call, approvedBy: question.by, approvedRules: stop.rules };
   const retried = proposeDetached(runtime, task.node, approved);
-  return 'later' in retried ? deny() : concludeProposal(session, task, event, approved, retried);
+  return 'later' in retried ? deny() : concludeProposal(runtime, session, task, event, approved, retried);
 }
 
 /** Remembers a question, so that a later hook can end it with its task. */

@@ -111,6 +111,63 @@ test('attack 01: an approval is for the rules that asked, not for a rule that wa
   assert.equal(await isAllowed(session, 'c2', 'ls'), false);
 });
 
+test('attack 01: another input under the id of an open call is judged as another call', async (context) => {
+  for (const attended of [{}, { CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' }]) {
+    const session = newSession();
+    context.after(session.clear);
+    const rules = [
+      { target: '*', condition: 'files>100', action: 'abort', reason: 'too many' },
+      { target: '*', condition: 'files>10', action: 'confirm' },
+    ];
+    writeFileSync(join(session.folder, 'switchgear.json'), JSON.stringify({ rules }));
+    const decide = async (id: string, files: number) => {
+      const event = { ...bash(id, '').pre, tool_input: { command: 'rm a*', files } };
+      const { output } = await session.send(event, attended, brief());
+      return output?.hookSpecificOutput?.permissionDecision;
+    };
+    assert.equal(await decide('c1', 1), undefined);
+    assert.equal(await decide('c1', 1), undefined, 'the same call');
+    assert.equal(await decide('c1', 1_000), 'deny', 'open call, other input');
+    assert.equal(await decide('c1', 1), undefined, 'the refusal is for the other input only');
+    const count = () => session.journal().filter(({ type }) => type === 'action-allowed').length;
+    assert.equal(count(), 1, 'one call, however often the host asks');
+    await session.send(prompt('more'), attended);
+    // The answer to one input is none to another.
+    assert.equal(await decide('c2', 50), 'CLAUDE_CODE_ENTRYPOINT' in attended ? 'ask' : 'deny');
+    assert.equal(await decide('c2', 1_000), 'deny');
+    const subagent = (files: number) => ({
+      ...bash('c3', '').pre,
+      tool_name: 'Task',
+      tool_input: { subagent_type: 'Explore', description: 'look', prompt: 'look', files },
+    });
+    const send = async (files: number) => (await session.send(subagent(files), attended, brief())).output;
+    await session.send(prompt('look around'), attended);
+    assert.equal(await send(1), undefined);
+    assert.equal(await send(1), undefined);
+    assert.notEqual(await send(1_000), undefined, 'open delegation, other input');
+    await session.send(prompt('look again'), attended);
+    for (const files of [3, 4, 3]) assert.equal(await send(files), undefined);
+  }
+});
+
+test('attack 01: an admission is for one input: a repeated id with a colliding one is judged by itself', async () => {
+  const [asked, other] = findCollision();
+  const [safe, evil] = asked.startsWith('ls') ? [asked, other] : [other, asked];
+  const gear = createSwitchgear(quiet);
+  const task = gear.startTask();
+  const admit = (input: unknown) => gear.admit('Bash', [input], { id: 'c1', task: task.id });
+  const first = admit({ command: safe });
+  assert.equal(first.refused, undefined);
+  assert.equal(admit({ command: safe }), first, 'the same call');
+  assert.notEqual(admit({ command: evil }), first);
+  assert.equal(task.snapshot().toolCalls, 2);
+  const order = { command: safe, files: Array(300).fill('a') };
+  const second = admit(order);
+  order.files[299] = '/etc/shadow';
+  assert.notEqual(admit(order), second, 'the same object with another content');
+  assert.notEqual(admit(Array(200_000).fill(0)), admit(Array(200_000).fill(0)), 'too large to compare');
+});
+
 test('attack 08: the inbox shows the command of a hook while its question is open', async (context) => {
   for (const content of ['none', 'redacted']) {
     const session = askingSession(context, { journal: { content } });

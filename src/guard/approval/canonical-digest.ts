@@ -7,7 +7,7 @@ import { canonicalDepthMax, canonicalEntriesMax } from '../../core/limits.ts';
 import { isHandle } from './handle-values.ts';
 
 /** The bytes that a node of a value has; its children are read already. */
-interface NodeHash {
+export interface NodeHash {
   update(text: string, encoding: 'utf16le'): unknown;
   update(bytes: Uint8Array): unknown;
   digest(encoding: 'hex'): string;
@@ -31,9 +31,16 @@ const tooLarge = Symbol('too large');
 export function digestValue(key: string, value: unknown): string | undefined {
   // Loaded for a question only: loading it takes longer than a call that nobody is asked about.
   const { createHash, createHmac } = process.getBuiltinModule('node:crypto');
+  const content = encodeWith(() => createHash('sha256'), value);
+  if (content === undefined) return undefined;
+  return createHmac('sha256', key).update(`switchgear approval\n${content}`).digest('hex');
+}
+
+/** The hash of a value by any hash; undefined if the value has too many properties or levels. */
+export function encodeWith(createHash: () => NodeHash, value: unknown): string | undefined {
   const { types } = process.getBuiltinModule('node:util');
   const pass: Pass = {
-    createHash: () => createHash('sha256'),
+    createHash,
     isProxy: types.isProxy,
     digests: new Map(),
     open: new Map(),
@@ -42,7 +49,7 @@ export function digestValue(key: string, value: unknown): string | undefined {
   try {
     const text = new NodeText(pass.createHash());
     writeValue(pass, text, value, 0);
-    return createHmac('sha256', key).update(`switchgear approval\n${text.digest()}`).digest('hex');
+    return text.digest();
   } catch (error) {
     if (error === tooLarge || error instanceof RangeError) return undefined;
     throw error;

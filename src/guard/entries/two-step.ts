@@ -5,6 +5,8 @@ import { evictOldest } from '../../core/bounded.ts';
 import { peek } from '../../core/classify.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
+import { markValue } from '../approval/call-mark.ts';
 import type { Admission, AdmitOptions } from '../call-options.ts';
 import { explainStop, isStop } from '../route/admission.ts';
 import { type CallEnding, proposeOnce, settleEnding } from '../route/call.ts';
@@ -14,7 +16,6 @@ import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
 import { followStream, isStream, isWebStream } from '../route/stream.ts';
 import { frameOf } from '../runtime/async-context.ts';
-import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { wasCounted } from '../tasks/observe.ts';
@@ -24,8 +25,11 @@ import { unknownTaskMessage } from '../tasks/task-tree.ts';
 
 const checks: Checks = { id: text, kind, turnId: text, task: isA };
 
-/** Admissions by task and call id: a second request for the same call gets the same answer. */
+/** Admissions by task, call id and mark: a second request for the same call gets the same answer. */
 const admissions = new WeakMap<Runtime, Map<string, Admission>>();
+
+/** The key of the marks of this process. */
+const markSecret = uniqueId() + uniqueId();
 
 /** Decides on a call that the host runs itself and settles later. */
 export function admitHostCall(
@@ -47,6 +51,12 @@ export function admitHostCall(
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
   admissions.set(runtime, admitted);
   const key = keyOf(task, id, name, args);
+  // Nobody knows whether a call without a mark is the same.
+  if (key === undefined) {
+    const unshared = decide(runtime, task, name, args, admitOptions, () => {});
+    if (unshared.refused === undefined && task !== undefined) wasCounted(task, 'call', id);
+    return unshared;
+  }
   // After a halt, a call that was admitted before is not admitted again.
   const known = task?.haltStop === undefined ? admitted.get(key) : undefined;
   if (known !== undefined) return known;
@@ -59,9 +69,12 @@ export function admitHostCall(
   return admission;
 }
 
-/** The key includes tool and arguments, because some hosts reuse call ids in each turn. */
-function keyOf(task: TaskState | undefined, id: string, name: string, args: readonly unknown[]): string {
-  return `${task?.id ?? ''}\n${id}\n${name}\n${fingerprint(name, args)}`;
+/**
+ * The key has the mark of the whole arguments, because some hosts reuse call ids in each turn, and a fingerprint is
+ * the same for different arguments.
+ */
+function keyOf(task: TaskState | undefined, id: string, name: string, args: readonly unknown[]): string | undefined {
+  return markValue(markSecret, [task?.id, id, name, args]);
 }
 
 function decide(

@@ -76,6 +76,7 @@ export interface PendingDelegation {
   /** The subagent, if it is already known. */
   readonly agent: string | null;
   readonly permit: Permit;
+  readonly mark?: string | undefined;
 }
 
 /** The result of a subagent, and whether a nested failure was counted. */
@@ -142,13 +143,16 @@ export interface OpenHookCall {
   readonly name: string;
   readonly isShared: boolean;
   readonly permit: Permit;
+  /** The mark of tool and input; another input under the same id is another call. */
+  readonly mark?: string | undefined;
   /** Whether another process than the host proposed it. */
   readonly isForeign?: boolean;
 }
 
-/** The answer to a call id; a host that asks again gets the same answer. */
+/** The answer to a call; a host that asks again about the same call gets the same answer. */
 export interface RecordedAnswer {
   readonly id: string;
+  readonly mark?: string | undefined;
   readonly kind: 'ask' | 'deny' | 'halt';
   readonly reason: string;
 }
