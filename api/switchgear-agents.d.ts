@@ -160,6 +160,7 @@ export interface SubagentStartedEvent {
     readonly parent?: string;
     readonly call?: string;
     readonly hidden?: boolean;
+    readonly isPart?: boolean;
 }
 
 export interface TokenSpend extends Tokens {

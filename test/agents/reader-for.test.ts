@@ -124,5 +124,7 @@ test('an unknown program is read by the given mapping', () => {
   const agent = readerFor(['my-agent'], { mapping });
   assert.equal(agent.stream, 'events');
   assert.deepEqual(agent.reader().read('{"type":"said","words":"hello"}'), [{ type: 'assistant', text: 'hello' }]);
-  assert.deepEqual(agent.reader().read('[heartbeat] starting a'), [{ type: 'subagent_started', id: 'a' }]);
+  assert.deepEqual(agent.reader().read('[heartbeat] starting a'), [
+    { type: 'subagent_started', id: 'a', isPart: true },
+  ]);
 });

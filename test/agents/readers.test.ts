@@ -239,8 +239,8 @@ test('heartbeat: tasks start and end in every spelling, and events without a tas
     'alone',
   );
   assert.deepEqual(events, [
-    { type: 'subagent_started', id: 'a', name: 'Research Specialist' },
-    { type: 'subagent_started', id: 'b' },
+    { type: 'subagent_started', id: 'a', isPart: true, name: 'Research Specialist' },
+    { type: 'subagent_started', id: 'b', isPart: true },
     { type: 'heartbeat', agent: 'b' },
     { type: 'heartbeat', agent: 'b' },
     { type: 'heartbeat', agent: 'a' },
@@ -263,7 +263,7 @@ test('other programs: events count by name and task, and other lines are text', 
   );
   assert.deepEqual(events, [
     { type: 'heartbeat' },
-    { type: 'subagent_started', id: 'a' },
+    { type: 'subagent_started', id: 'a', isPart: true },
     { type: 'tool_use', id: 'x', name: 'scrape', input: { page: 1 }, agent: 'b' },
     {
       type: 'usage',

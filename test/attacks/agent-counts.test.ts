@@ -75,8 +75,27 @@ test('attack 24: calls that heartbeats share out over tasks add up for the run',
     print({ type: 'tool_use', id: 'c' + n, name: 'look', input: { n } });
     print({ type: 'tool_result', id: 'c' + n, ok: true, output: 'page ' + n * 7919 });
   }`;
-  const { halted } = await runPrinting(home, source, ['--max-tree-calls', '200']);
+  const { halted, err } = await runPrinting(home, source, ['--max-tree-calls', '200']);
   assert.equal(halted?.code, 'tree_call_limit');
+  assert.equal(halted?.flag, '--max-tree-calls');
+  assert.match(err, /the limit is --max-tree-calls/);
+});
+
+test('attack 24: words that heartbeats share out over tasks are repeated by the run', async (t) => {
+  const home = createTestHome();
+  t.after(() => home.clear());
+  const words = 'I will look at the file again and then I will try the same thing once more.';
+  const source = `for (let n = 0; n < 40; n++) {
+    print('[heartbeat] starting t' + n);
+    print({ type: 'tool_use', id: 'c' + n, name: 'look', input: { n } });
+    print({ type: 'tool_result', id: 'c' + n, ok: true, output: 'page ' + n * 7919 });
+    print({ type: 'assistant', text: '${words}' });
+    print('[heartbeat] done t' + n);
+  }`;
+  for (const flags of [[], ['--heartbeats']]) {
+    const { halted, code } = await runPrinting(home, source, flags);
+    assert.deepEqual([code, halted?.code], [75, 'output_loop'], flags.join());
+  }
 });
 
 test('attack 24: a million heartbeats open a bounded number of tasks', () => {

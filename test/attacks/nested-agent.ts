@@ -1,7 +1,8 @@
 /**
- * An agent that starts agents, in the manner of Claude Code or Gemini CLI with hooks: `node nested-agent.ts HOST …`.
- * The prompt is its script: `calls N` asks the hook N times, `spend N` reports N model calls of 12 dollars, at depth 0
- * in the stream, else in the session file, and `start N COMMAND` starts a command N times, `parallel` at once.
+ * An agent that starts agents, in the manner of Claude Code, Gemini CLI or Codex with hooks:
+ * `node nested-agent.ts HOST …`. The prompt is its script: `calls N` asks the hook N times, `spend N` reports N model
+ * calls of 4 million tokens, at depth 0 in the stream, else in the session file, and `start N COMMAND` starts a command
+ * N times, `parallel` at once.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -40,16 +41,23 @@ function ask(tool: string, input: object): boolean {
   return status === 0 && !/deny|"continue":false/.test(stdout);
 }
 
-/** Writes one model call of 12 dollars, as the session files of each host have it. */
+/** Writes one model call (24 dollars for Claude, 5 for Codex, 10 for Gemini), as the host's session files have it. */
 function spend(): void {
   const id = `msg-${session}-${++count}`;
   const usage = { input_tokens: 4_000_000, output_tokens: 0 };
-  const line =
-    host === 'claude'
-      ? { type: 'assistant', message: { id, model: 'claude-sonnet-4-5', content: [], usage } }
-      : { id, type: 'gemini', model: 'gemini-2.5-pro', tokens: { input: 4_000_000, output: 0 } };
-  if (depth === 0) print({ ...line, session_id: session });
-  else appendFileSync(transcript, `${JSON.stringify(line)}\n`);
+  const lines = {
+    claude: [{ type: 'assistant', message: { id, model: 'claude-sonnet-4-5', content: [], usage } }],
+    gemini: [{ id, type: 'gemini', model: 'gemini-2.5-pro', tokens: { input: 4_000_000, output: 0 } }],
+    codex: [
+      { type: 'session_meta', payload: { id: session } },
+      { type: 'turn_context', payload: { model: 'gpt-5' } },
+      { type: 'token_usage_record', payload: { response_id: id, usage } },
+    ],
+  }[host];
+  for (const line of lines ?? []) {
+    if (depth === 0) print({ ...line, session_id: session });
+    else appendFileSync(transcript, `${JSON.stringify(line)}\n`);
+  }
 }
 
 if (depth === 0) print({ type: 'system', subtype: 'init', session_id: session, model: 'claude-sonnet-4-5' });
@@ -64,7 +72,7 @@ for (const part of script.split(';')) {
     const env = { ...process.env, NESTED_DEPTH: String(depth + 1) };
     const child = spawn(
       command,
-      args.map((each) => each.replaceAll('+', ' ').replaceAll(',', ';')),
+      args.map((each) => each.replaceAll('+', ' ').replaceAll(',', ';').replaceAll('^', ',')),
       { env, stdio: ['ignore', 'ignore', 'inherit'] },
     );
     const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));

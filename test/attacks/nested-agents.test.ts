@@ -13,7 +13,7 @@ const agent = fileURLToPath(new URL('./nested-agent.ts', import.meta.url));
 /** Runs a script of the stand-in under `switchgear run`; returns the exit code and the halt. */
 async function runAgent(script: string, ...flags: readonly string[]) {
   const home = createTestHome();
-  for (const name of ['claude', 'gemini']) {
+  for (const name of ['claude', 'gemini', 'codex']) {
     const path = join(home.folder, name);
     writeFileSync(path, `#!/bin/sh\nexec ${agentNode} "${agent}" ${name} "$@"\n`);
     chmodSync(path, 0o755);
@@ -47,12 +47,17 @@ test('attack 05: the calls of nested agents add up below the run', async () => {
 });
 
 test('attack 05: two levels of nested agents, in parallel, and of another CLI, are booked once each', async () => {
-  const nested = 'parallel 2 claude | -p | start+1+gemini+|+-p+|+calls+1';
-  const below = await runAgent('parallel 3 gemini | -p | calls+1,spend+1', '--max-spend', '40');
+  // Each of two Claude Codes at once makes 2 calls for 24 dollars, and starts a Codex that makes 3 for 5 dollars.
+  const nested = 'parallel 2 claude | -p | calls+2,spend+1,start+1+codex+|+-p+|+calls+3^spend+1';
+  const limits = (calls: number, dollars: number) => ['--max-tree-calls', `${calls}`, '--max-spend', `${dollars}`];
+  const exact = await runAgent(nested, ...limits(10, 58));
+  assert.deepEqual([exact.code, exact.halt], [0, undefined], exact.err);
+  assert.equal((await runAgent(nested, ...limits(9, 58))).halt, 'tree_call_limit');
+  assert.equal((await runAgent(nested, ...limits(10, 57))).halt, 'token_spend_limit');
+  const gemini = 'parallel 3 gemini | -p | calls+1,spend+1';
+  const below = await runAgent(gemini, ...limits(3, 30));
   assert.deepEqual([below.code, below.halt], [0, undefined], below.err);
-  const over = await runAgent('parallel 4 gemini | -p | calls+1,spend+1', '--max-spend', '12');
-  assert.equal(over.halt, 'token_spend_limit', over.err);
-  assert.equal((await runAgent(nested, '--max-calls', '50')).code, 0);
+  assert.equal((await runAgent(gemini, ...limits(3, 29))).halt, 'token_spend_limit');
 });
 
 test('attack 05: a nested `switchgear run` is booked on the run around it', async () => {

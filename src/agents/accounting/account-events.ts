@@ -193,7 +193,10 @@ export function accountEvents(
 
   function observeText({ text, toolUse, agent }: AssistantEvent): void {
     const reported = toolUse === undefined ? {} : { toolUse };
-    subagents.taskOf(agent).observe({ type: 'assistant', text, ...reported });
+    const owner = subagents.taskOf(agent);
+    owner.observe({ type: 'assistant', text, ...reported });
+    // Words that heartbeats share out over tasks are still repeated by one program.
+    if (owner !== task && subagents.isPart(agent)) task.observe({ type: 'assistant', text });
   }
 
   /** Usage without a model is of the session's model. */

@@ -23,6 +23,7 @@ interface Subagent {
   readonly sender: Subagent | undefined;
   readonly parentNode: TaskState;
   readonly worker: string;
+  readonly isPart: boolean;
   /** Whether its start and its actions are reported under different ids. */
   hidden: boolean;
   /** The outcome, once it is counted. */
@@ -47,6 +48,8 @@ export interface SubagentTasks {
    * run's if the agent is unknown.
    */
   taskOf(agent: string | undefined): Task;
+  /** Whether an agent is a part of the main agent's own work, opened by a heartbeat. */
+  isPart(agent: string | undefined): boolean;
   start(event: SubagentStartedEvent): Stop | undefined;
   /** Ends a subagent. Events of a hidden subagent may be read a little later and still count for it. */
   end(event: SubagentEndedEvent): void;
@@ -77,6 +80,7 @@ export function subagentTasks(
     prompt,
     parent: senderId,
     hidden = false,
+    isPart = false,
   }: SubagentStartedEvent): Subagent | undefined {
     const sender = senderId === undefined ? undefined : findLiving(subagents.get(senderId));
     const parentNode = sender?.node ?? rootNode;
@@ -103,6 +107,7 @@ export function subagentTasks(
       node,
       sender,
       parentNode,
+      isPart,
       worker: makeWorkerName(name === undefined ? undefined : agent, prompt),
       ...state,
     };
@@ -167,6 +172,7 @@ export function subagentTasks(
       if (agent === undefined) return root;
       return findLiving(subagents.get(aliases.get(agent) ?? agent) ?? aliasHidden(agent))?.task ?? root;
     },
+    isPart: (agent) => agent !== undefined && subagents.get(agent)?.isPart === true,
     start(event) {
       const earlier = subagents.get(event.id);
       if (earlier?.ended === false) {

@@ -41,7 +41,7 @@ export function heartbeatReader(inner: Reader, use: HeartbeatUse = 'always'): Re
       stack.push(id);
       const name = asText(fields.agent) ?? asText(fields.name);
       const parent = asText(fields.parent);
-      return [{ type: 'subagent_started', id, ...(name && { name }), ...(parent && { parent }) }];
+      return [{ type: 'subagent_started', id, isPart: true, ...(name && { name }), ...(parent && { parent }) }];
     }
     if (at === -1) return makeHeartbeat(undefined);
     if (phase !== 'done' && phase !== 'error') return makeHeartbeat(id);

@@ -90,6 +90,8 @@ export interface SubagentStartedEvent {
   readonly call?: string;
   /** Whether the stream omits its actions; a session file may contain them, under another id. */
   readonly hidden?: boolean;
+  /** Whether it is a part of the main agent's own work, opened by a heartbeat: its words are also the run's. */
+  readonly isPart?: boolean;
 }
 
 /** A subagent ended. */

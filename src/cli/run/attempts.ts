@@ -12,7 +12,7 @@ import type { RunTask } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
 import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
-import { formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
+import { findLimitFlag, formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
 import { endOnError, type LaunchedRun, launch } from './launch.ts';
 import { describeLeftBehind, reportLeftBehind } from './left-behind-report.ts';
 
@@ -98,7 +98,9 @@ async function handleHalt(
   const choices = findChoices(context, halted);
   const card = publishHaltCard(context, halted, choices);
   const { code, counters, explanation } = end.halt;
-  emit('run', { type: 'run-halted', task, code, counters, explanation, card: card?.id ?? null, ended: end.ended });
+  const flag = findLimitFlag(code) ?? null;
+  const halt = { task, code, counters, explanation, flag, card: card?.id ?? null, ended: end.ended };
+  emit('run', { type: 'run-halted', ...halt });
   if (card !== undefined) emit('card', { type: 'error_alert', card });
   const atTerminal = options.ask && !options.json && process.stdin.isTTY === true && process.stderr.isTTY === true;
   reportHalt(context, halted, card, isStored && !atTerminal);

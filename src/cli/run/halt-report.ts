@@ -2,6 +2,7 @@
 
 import type { Card, CardAction } from '../../core/card.ts';
 import { findCode } from '../../core/controls/registry.ts';
+import type { TaskSettings } from '../../core/settings.ts';
 import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -53,8 +54,25 @@ export function reportHalt(
   for (const sentence of evidence) screen.printLine(`  ${sentence}`);
   screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
   if (ended.surviving.length > 0) screen.printLine(`  these could not be ended: ${ended.surviving.join(', ')}`);
+  const flag = findLimitFlag(halt.code);
+  if (flag !== undefined) screen.printLine(`  the limit is ${flag}`);
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
+
+/** The option of `run` that sets the limit of a code. */
+export function findLimitFlag(code: string): string | undefined {
+  const { raises } = findCode(code);
+  return raises === undefined ? undefined : flags[raises];
+}
+
+const flags: { readonly [setting in keyof TaskSettings]?: string } = {
+  maxToolCalls: '--max-calls',
+  maxTreeCalls: '--max-tree-calls',
+  maxSpendCents: '--max-spend',
+  maxTokens: '--max-tokens',
+  maxDurationSecs: '--max-duration',
+  maxIdleSecs: '--max-idle',
+};
 
 /** The commands that continue the run later or from another terminal. */
 export function formatNextSteps({ id, actions }: Card): string {
