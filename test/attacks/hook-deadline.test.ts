@@ -63,6 +63,29 @@ function runHook(context: TestContext, host: string, stdin: string | number) {
   });
 }
 
+for (const [host, call] of Object.entries(calls)) {
+  test(`attack 27: a stdin that nobody closes blocks the event of ${host} at the deadline`, long, async (context) => {
+    const { folder, store, clear } = newSession(host);
+    context.after(clear);
+    const payload = JSON.stringify({ session_id: 's-1', cwd: folder, ...call });
+    // A socket, as Node hosts give it, and a pipe, as shells do; with nothing, a part, and everything written.
+    for (const start of ['socket', 'pipe'])
+      for (const written of ['', payload.slice(0, 9), payload]) {
+        const words = [bin, 'hook', host, '--timeout', '4'];
+        const script = '(printf %s "$0"; exec sleep 50) | { "$@"; echo "code $?" >&2; kill 0; }';
+        const shell = ['-c', script, written, process.execPath, ...words];
+        const options = { cwd: folder, env: hookEnvironment(folder, store), stdio: 'pipe', detached: true } as const;
+        const child = start === 'socket' ? spawn(process.execPath, words, options) : spawn('/bin/sh', shell, options);
+        if (start === 'socket') child.stdin.write(written);
+        const { out, err } = collectOutput(child);
+        const code = await new Promise((resolve) => child.on('close', resolve));
+        const expected = 'switchgear: hook: stdin was not closed within 2 s\n';
+        if (start === 'socket') assert.deepEqual([code, out(), err()], [2, '', expected]);
+        else assert.deepEqual([out(), err()], ['', `${expected}code 2\n`]);
+      }
+  });
+}
+
 test('attack 27: an endless stdin ends the hook with words and no stack', long, (context) => {
   const { status, stderr } = runHook(context, 'claude-code', openSync('/dev/zero', 'r'));
   assert.equal(status, 1);

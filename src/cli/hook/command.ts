@@ -3,12 +3,12 @@
  * engine only if the event needs a decision.
  */
 
-import { readSync } from 'node:fs';
 import { textOf } from '../../core/foreign-text.ts';
-import { hookMarginMs, hookPayloadBytesMax, hookTimeoutMs } from '../../core/limits.ts';
-import type { HookAnswer, HookDecision, HookEvent, Payload } from '../../hooks/hosts/hook-event.ts';
+import { hookMarginMs, hookTimeoutMs } from '../../core/limits.ts';
+import type { HookAnswer, HookDecision, HookEvent } from '../../hooks/hosts/hook-event.ts';
 import { findHost, hosts } from '../../hooks/hosts/index.ts';
 import { type Command, exitCodes, readArgs, type Terminal, usageError, verbError } from '../command.ts';
+import { endStuckProcess, readPayload } from './read-payload.ts';
 
 export const command: Command = {
   usage: ['hook claude-code|codex|gemini    answer one hook event on stdin; init writes the settings that call it'],
@@ -24,11 +24,13 @@ export const command: Command = {
     const parsedArgs = readArgs(args, [], 1, ['--timeout', '--policy', '--store']);
     const host = findHost(parsedArgs.positionals[0]);
     if (host === undefined) throw verbError('hook', Object.keys(hosts), parsedArgs.positionals[0]);
-    const read = await readPayload(terminal);
+    const read = await readPayload(terminal, deadlineOf(parsedArgs.values.get('--timeout')));
     if ('problem' in read) {
       terminal.err(`switchgear: hook: ${read.problem}`);
       // Only before a call: at the end of a turn the host would read 2 as a request to continue.
-      return read.isBeforeCall ? blockingCode : exitCodes.error;
+      const code = read.isBeforeCall ? blockingCode : exitCodes.error;
+      if (read.isStuck) endStuckProcess(code);
+      return code;
     }
     const { payload } = read;
     const event = host.read(payload);
@@ -84,60 +86,16 @@ function printAnswer({ stdout, stderr, code }: HookAnswer, terminal: Terminal): 
   return code;
 }
 
+/** When the hook answers without its input, in process time; a wrong timeout is reported with the decision. */
+function deadlineOf(text: string | undefined): number {
+  const secs = Number(text);
+  const timeoutMs = secs >= 1 && secs <= 3_600 ? secs * 1_000 : hookTimeoutMs;
+  return Math.max(timeoutMs / 2, timeoutMs - hookMarginMs);
+}
+
 function parseTimeout(text: string | undefined): number {
   if (text === undefined) return hookTimeoutMs;
   const secs = Number(text);
   if (!(secs >= 1 && secs <= 3_600)) throw usageError(`--timeout must be seconds from 1 to 3600, got ${text}`);
   return secs * 1000;
-}
-
-/** Characters of a payload in which the name of its event is searched if the payload cannot be used. */
-const payloadHeadLength = 65_536;
-
-/** The payload, or why it cannot be used and whether its event comes before a call. */
-type PayloadRead = { readonly payload: Payload } | { readonly problem: string; readonly isBeforeCall: boolean };
-
-/** Matches the name of the event before a call; hosts write it before the input of the call. */
-const beforeCall = /"hook_event_name"\s*:\s*"(?:PreToolUse|BeforeTool)"/;
-
-/** Reads the payload of the hook, up to the size limit. */
-async function readPayload({ input }: Terminal): Promise<PayloadRead> {
-  const parts: Buffer[] = [];
-  const isComplete = input === undefined && readStdinSync(parts);
-  let bytes = parts.reduce((sum, { length }) => sum + length, 0);
-  for await (const part of isComplete ? [] : (input ?? process.stdin)) {
-    parts.push(Buffer.from(part as Buffer));
-    bytes += parts.at(-1)!.length;
-    if (bytes > hookPayloadBytesMax) break;
-  }
-  const text = Buffer.concat(parts).toString('utf8');
-  const isBeforeCall = beforeCall.test(text.slice(0, payloadHeadLength));
-  if (bytes > hookPayloadBytesMax) return { problem: 'the input on stdin is too long', isBeforeCall };
-  try {
-    const payload: unknown = JSON.parse(text);
-    if (typeof payload === 'object' && payload !== null && !Array.isArray(payload))
-      return { payload: payload as Payload };
-  } catch {
-    // Invalid JSON and JSON that is not an object get the same message below.
-  }
-  return { problem: `stdin must be one JSON object, got ${JSON.stringify(text.slice(0, 60))}`, isBeforeCall };
-}
-
-/** Reads stdin synchronously, without a stream, up to the size limit. Returns false if stdin is not ready. */
-function readStdinSync(parts: Buffer[]): boolean {
-  try {
-    for (let read = 0; read <= hookPayloadBytesMax; ) {
-      const part = Buffer.alloc(65_536);
-      const bytes = readSync(0, part);
-      if (bytes === 0) return true;
-      parts.push(part.subarray(0, bytes));
-      read += bytes;
-    }
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EOF') return true;
-    if (code === 'EAGAIN') return false;
-    throw error;
-  }
 }
