@@ -111,8 +111,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a host may settle a call twice',
-    find: 'if (call.settled) return;\n    release();\n    settleEnding(runtime, call, ending);',
-    replace: 'release();\n    settleEnding(runtime, { ...call, settled: false }, ending);',
+    find: "if (call.settled) return;\n    release();\n    const value = peek(ending, 'value');",
+    replace: "release();\n    const value = peek(ending, 'value');\n    call.settled = false;",
   },
   {
     name: 'a worker’s failures are forgiven',
