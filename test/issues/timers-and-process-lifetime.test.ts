@@ -33,3 +33,15 @@ test('an open breaker, a hung call and a running task let the process end', () =
   `;
   assert.deepEqual(run(code), { status: 0, out: 'over' });
 });
+
+test('a guarded function that calls itself without end throws a RangeError, and the process goes on', () => {
+  const code = `
+    const gear = createSwitchgear({ log: 'silent', policy: { loop: { enabled: false } } });
+    const deeper = gear.guard('deeper', () => deeper());
+    try { deeper(); } catch (error) { console.log(error.name); }
+    console.log('over');
+  `;
+  const { status, out } = run(code);
+  assert.equal(status, 0);
+  assert.match(out, /over$/);
+});

@@ -23,8 +23,8 @@ export function frameOf(runtime: Runtime): Frame | undefined {
 }
 
 /**
- * Runs a call without a closure, because this is the hot path. The scope of an `AsyncResource` is no faster, and after
- * a stack overflow inside it Node ends the process.
+ * Runs a call without a closure, because this is the hot path. The scope of an `AsyncResource` takes about 70 ns less,
+ * but after a stack overflow inside it Node ends the process.
  */
 export function applyInside(
   frame: Frame,
