@@ -18,6 +18,8 @@ const denialName = /^(Approval|Permission|Policy|Guardrail)(Process)?(Denied|Err
 
 /** An answer with a status of 400 to 499 but 408 and 429: the request is at fault, not the tool. */
 const clientErrorName = 'ClientError';
+/** Arguments that do not fit. */
+const invalidArgumentsName = 'InvalidArguments';
 /** An answer with the status 401 or 403. */
 const unauthorizedName = 'Unauthorized';
 
@@ -34,7 +36,7 @@ const causesMax = 5;
 const errorAliases: readonly (readonly [sign: RegExp, word: string])[] = [
   [/^ENOENT\n/, 'FileNotFound'],
   [/^(EACCES|EPERM)\n/, 'PermissionDenied'],
-  [/^(ERR_INVALID_ARG_\w+|-32602)\n|\n(400|422)$/, 'InvalidArguments'],
+  [/^(ERR_INVALID_ARG_\w+|-32602)\n|\n(400|422)$/, invalidArgumentsName],
   [/\n40[13]$/, unauthorizedName],
   [/\n4(?!08|29)\d\d$/, clientErrorName],
   [/\n429$/, 'RateLimitExceeded'],
@@ -61,6 +63,8 @@ export function readError(error: unknown): ErrorFacts {
     const found = readOneError(link);
     for (const name of found.names) if (!names.includes(name)) names.push(name);
     retryAfterMs ??= found.retryAfterMs;
+    // The outermost error of a known class decides: a 503 that a 422 caused is still a 503.
+    if (found.names.some(isAlias)) break;
   }
   const message = typeof error === 'string' ? error : peek(error, 'message');
   return {
@@ -92,7 +96,7 @@ function readOneError(error: unknown): Pick<ErrorFacts, 'names' | 'retryAfterMs'
   const status = Number(peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(response, 'status'));
   for (const [sign, alias] of errorAliases) if (sign.test(`${String(code)}\n${status}`)) add(alias);
   if (names.includes('TimeoutError') || isFailedFetch(error)) add('NetworkError');
-  if (names.some((name) => schemaErrorName.test(name))) add('InvalidArguments');
+  if (names.some((name) => schemaErrorName.test(name))) add(invalidArgumentsName);
   return { names, retryAfterMs: readRetryAfter(error, peek(error, 'headers') ?? peek(response, 'headers')) };
 }
 
@@ -160,7 +164,8 @@ export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, f
     const isReported = peek(value, 'isError') === true;
     if (isReported || ((error || peek(value, 'ok') === false) && isErrorShape(value))) {
       const facts = readError(error);
-      const names = error instanceof Error ? facts.names : reportedNames(facts.names, isReported ? value : undefined);
+      const plain = [...facts.names, ...readOneError(value).names];
+      const names = error instanceof Error ? facts.names : reportedNames(plain, isReported ? value : undefined);
       return makeFailure(names, facts, lists, atMs, fingerprint);
     }
     if (!isErrorResponse(value)) return success;
@@ -182,7 +187,7 @@ function isErrorShape(value: object): boolean {
 
 /** The names of an error that is reported as plain data: of a status only, or else that of a failed tool. */
 function reportedNames(names: readonly string[], result: object | undefined): readonly string[] {
-  if (result !== undefined && invalidArgumentsText.test(firstText(result))) return ['InvalidArguments'];
+  if (result !== undefined && invalidArgumentsText.test(firstText(result))) return [invalidArgumentsName];
   const byStatus = names.filter((name) => name === clientErrorName || name === unauthorizedName);
   return byStatus.length > 0 ? byStatus : ['ToolError'];
 }
@@ -243,7 +248,7 @@ function makeFailure(
 ): Outcome {
   if (names.some((name) => lists.ignoreErrors.includes(name))) return ignored;
   const counted = names.find((name) => lists.countErrors.includes(name));
-  if (counted === undefined && names.includes(clientErrorName)) {
+  if (counted === undefined && names.some((name) => name === clientErrorName || name === invalidArgumentsName)) {
     return names.includes(unauthorizedName) ? unauthorized : ignored;
   }
   const error = counted ?? names[0] ?? 'ToolError';

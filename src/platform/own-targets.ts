@@ -33,16 +33,29 @@ const harmlessSubverbs: Readonly<Record<string, RegExp>> = {
 export function findOwnTarget(tool: string, input: unknown, targets: OwnTargets): string | undefined {
   const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {};
   const script = typeof input === 'string' ? input : readScript(fields);
-  const isWriter = writerName.test(tool) && !readerName.test(tool);
+  const words = wordsOf(tool);
+  const isWriter = words.some((word) => writingWords.has(word)) && !readerName.test(tool);
+  const isRemover = words.some((word) => removingWords.includes(word));
   return (
     (script === undefined ? undefined : findInScript(script, targets)) ??
     findInPatches(input, targets) ??
-    (isWriter ? findInPaths(fields, targets) : undefined)
+    (isWriter ? findInPaths(fields, targets, isRemover) : undefined)
   );
 }
 
-const writerName =
-  /write|edit|replace|patch|create|delete|remove|move|rename|copy|update|save|append|insert|put|upload/i;
+/** The words in the names of tools that write, and of those among them that take something away. */
+const removingWords = ['delete', 'remove', 'move', 'rename'];
+const writingWords = new Set([
+  ...removingWords,
+  ...['write', 'edit', 'replace', 'patch', 'create', 'copy', 'update', 'save', 'append', 'insert', 'put', 'upload'],
+]);
+
+/** The words of a name: `write_file`, `MultiEdit` and `mcp__files__move` have two each, or three. */
+function wordsOf(name: string): readonly string[] {
+  const split = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return split.split(/[^a-z]+/);
+}
+
 const readerName = /^(read|glob|grep|ls|list|search|view|get|fetch|todo)/i;
 
 /** The script of a shell call: a text, or the words of a command. */
@@ -77,11 +90,15 @@ function findInPatches(input: unknown, targets: OwnTargets): string | undefined 
   return undefined;
 }
 
-function findInPaths(fields: Readonly<Record<string, unknown>>, targets: OwnTargets): string | undefined {
+function findInPaths(
+  fields: Readonly<Record<string, unknown>>,
+  targets: OwnTargets,
+  isRecursive: boolean,
+): string | undefined {
   for (const [name, value] of Object.entries(fields).slice(0, callPathsMax)) {
     if (typeof value !== 'string' || !/path|file|source|destination|target|uri|^(from|to|dst|src)$/i.test(name))
       continue;
-    const found = findFile(value.replace(/^file:\/\//, ''), targets.cwd, targets, true);
+    const found = findFile(value.replace(/^file:\/\//, ''), targets.cwd, targets, isRecursive);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -191,18 +208,21 @@ function findInCommand({ words, writes, folder }: ShellCommand, targets: OwnTarg
   // A copy reads its sources.
   const isCopy = name === 'cp' || name === 'rsync' || name === 'scp';
   const named = isCopy && !args.some((arg) => /^(-t|--target)/.test(arg)) ? args.slice(-1) : args;
-  for (const word of named.slice(0, callPathsMax)) {
+  const destination = name === 'mv' ? args.findLastIndex((arg) => !arg.startsWith('-')) : -1;
+  for (const [at, word] of named.slice(0, callPathsMax).entries()) {
     const path = word.replace(/^(-\w|--?[\w-]+=|of=|if=)(?=[./~\w])/, (option) =>
       /=$|^-o$/.test(option) ? '' : option,
     );
     if (/[*?[{]/.test(path) && !writers.test(name)) continue;
-    const found = findFile(path, cwd, targets, /^(rm|mv|rmdir|shred)$/.test(name));
+    // What lies in the folder that something is moved into stays there.
+    const isRecursive = /^(rm|mv|rmdir|shred)$/.test(name) && at !== destination;
+    const found = findFile(path, cwd, targets, isRecursive);
     if (found !== undefined) return found;
   }
-  return isCopy ? findCopiedInto(args, cwd, targets) : undefined;
+  return isCopy || name === 'mv' ? findCopiedInto(args, cwd, targets) : undefined;
 }
 
-/** A copy into a folder writes the names of its sources. */
+/** A copy or move into a folder writes the names of its sources. */
 function findCopiedInto(args: readonly string[], cwd: string, targets: OwnTargets): string | undefined {
   const paths = args.filter((arg) => !arg.startsWith('-'));
   const folder = paths.at(-1) ?? '';
@@ -265,17 +285,42 @@ function findFile(path: string, cwd: string, targets: OwnTargets, isRecursive: b
   if (path === '' || path.length > 4_096 || path.includes('\0')) return undefined;
   const absolute = resolve(cwd, expandHome(path, targets));
   const real = realPath(absolute);
-  for (const file of targets.files) {
-    const own = realPath(file);
-    if (real === own || isSameFile(real, own) || isGlobMatch(real, own)) return file;
-    if (isRecursive && existsSync(own) && own.startsWith(real.endsWith('/') ? real : `${real}/`)) return file;
+  const inside = real.endsWith('/') ? real : `${real}/`;
+  const hasLinks = isLinked(real);
+  const { files, folders } = realTargets(targets);
+  for (const [file, own] of files) {
+    if (real === own || (hasLinks && isSameFile(real, own)) || isGlobMatch(real, own)) return file;
+    if (isRecursive && own.startsWith(inside) && existsSync(own)) return file;
   }
-  for (const folder of targets.folders) {
-    const own = realPath(folder);
+  for (const [folder, own] of folders) {
     if (real === own || real.startsWith(`${own}/`)) return folder;
-    if (isRecursive && own.startsWith(real.endsWith('/') ? real : `${real}/`)) return folder;
+    if (isRecursive && own.startsWith(inside)) return folder;
   }
   return undefined;
+}
+
+/** A path as it is written, and its real path. */
+type RealTarget = readonly [path: string, real: string];
+
+const resolvedTargets = new WeakMap<OwnTargets, { files: readonly RealTarget[]; folders: readonly RealTarget[] }>();
+
+/** The real paths of the targets, read once for a call: a command may have thousands of words. */
+function realTargets(targets: OwnTargets): { files: readonly RealTarget[]; folders: readonly RealTarget[] } {
+  let resolved = resolvedTargets.get(targets);
+  if (resolved === undefined) {
+    const resolveAll = (paths: readonly string[]) => paths.map((path) => [path, realPath(path)] as const);
+    resolved = { files: resolveAll(targets.files), folders: resolveAll(targets.folders) };
+    resolvedTargets.set(targets, resolved);
+  }
+  return resolved;
+}
+
+function isLinked(path: string): boolean {
+  try {
+    return (statSync(path, { throwIfNoEntry: false })?.nlink ?? 0) > 1;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a path matches a pattern of a shell; a star does not cross folders. */

@@ -67,13 +67,16 @@ export async function recordHost(
 }
 
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
-async function readGuardedAgents(store: Store): Promise<readonly GuardedAgent[]> {
+async function readGuardedAgents(
+  store: Store,
+): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean }> {
   const runs = (await readRuns(store)).map(fromRun);
   const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
   const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost)]));
-  return [...runs, ...hosts].filter(
+  const agents = [...runs, ...hosts].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
+  return { agents, isComplete: runs.length < agentRunsMax && cells.length < agentRunsMax };
 }
 
 function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
@@ -110,12 +113,15 @@ export async function placeProcess(
   env: Environment = process.env,
   chain: ProcessChain = readProcessChain(),
 ): Promise<Placement> {
-  const agents = await readGuardedAgents(store);
+  const { agents, isComplete } = await readGuardedAgents(store);
   const guarding = agents.find((agent) => isBelow(agent, chain, env));
   if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
   const running = agents.filter(({ isRunning }) => isRunning);
   const reason = running.length === 0 ? undefined : findDoubt(running, chain);
-  return reason === undefined ? { kind: 'operator', chain } : { kind: 'unknown', reason, chain };
+  if (reason !== undefined) return { kind: 'unknown', reason, chain };
+  // An agent may be among those that were not read.
+  if (!isComplete) return { kind: 'unknown', reason: 'the store has too many sessions to read them all', chain };
+  return { kind: 'operator', chain };
 }
 
 function isBelow(agent: GuardedAgent, { links }: ProcessChain, env: Environment): boolean {

@@ -103,12 +103,17 @@ test('attack 02: reading these files, and the word alone, pass', async (context)
       'mkdir -p switchgear/src && touch switchgear/src/index.ts',
       'node --test 2>&1 | tail',
     ],
+    ...['mv dist/a.js .', 'mv notes.md ..', 'mv a b c ~'],
     ...['find . -name "*.pyc" -delete', 'tar czf /tmp/x.tgz *', 'jq . .claude/settings.json', 'git checkout main'],
   ];
   for (const command of commands) assert.equal(await answer(guarded, 'Bash', { command }), 'pass', command);
   const path = join(guarded.folder, 'switchgear.json');
   assert.equal(await answer(guarded, 'Read', { file_path: path }), 'pass');
   assert.equal(await answer(guarded, 'Grep', { pattern: 'switchgear', path }), 'pass');
+  const repository = { repo_path: guarded.folder, branch: 'x' };
+  assert.equal(await answer(guarded, 'mcp__git__git_create_branch', repository), 'pass');
+  assert.equal(await answer(guarded, 'mcp__computer__screenshot', { path }), 'pass');
+  assert.equal(await answer(guarded, 'mcp__files__move_file', { source: guarded.folder, to: '/tmp/x' }), 'deny');
   assert.equal(await answer(guarded, 'Write', { file_path: join(guarded.folder, 'switchgear', 'a.ts') }), 'pass');
 });
 

@@ -47,6 +47,8 @@ test('a returned value is a success unless the value is marked as an error', () 
     [{ error: 'partly', results: [1] }, success],
     [{ error: { status: 404 } }, ignored],
     [{ error: { status: 503 }, message: 'down' }, failed('ToolError')],
+    [{ error: 'no such page', status: 404 }, ignored],
+    [{ error: 'down', status: 503 }, failed('ToolError')],
     [{ ok: false }, failed('ToolError')],
     [{ ok: false, error: 'down', code: 7 }, failed('ToolError')],
     [{ ok: false, rows: [] }, success],
@@ -93,6 +95,8 @@ test('an error of the request is neutral: 4xx but 408 and 429, and arguments tha
     [new Error('the tool failed', { cause: errorOf({ status: 404 }) }), ignored],
   ];
   for (const [error, outcome] of rows) assert.deepEqual(thrown(error), outcome, String(error));
+  const ownList = { ...lists, ignoreErrors: ['Mine'] };
+  assert.deepEqual(classify({ error: errorOf({ name: 'ZodError' }) }, ownList, 0, noFingerprint), ignored);
   const counting = { ...lists, countErrors: ['ClientError'] };
   assert.deepEqual(classify({ error: errorOf({ status: 404 }) }, counting, 0, noFingerprint), failed('ClientError'));
 });
@@ -105,6 +109,9 @@ test('C12: the causes of an error are read: fetch has the reason of a failure on
   const waiting = new Error('a', { cause: errorOf({ status: 503, headers: { 'retry-after': '4' } }) });
   assert.deepEqual(thrown(waiting), failed('NetworkError', { retryAtMs: 5_000 }));
   assert.deepEqual(thrown(new Error('a', { cause: 'a text' })), failed('Error'));
+  const [missing, wrong] = [errorOf({ code: 'ENOENT' }), errorOf({ status: 422 })];
+  assert.deepEqual(thrown(new TypeError('fetch failed', { cause: missing })), failed('NetworkError'));
+  assert.deepEqual(thrown(Object.assign(errorOf({ status: 503 }), { cause: wrong })), failed('NetworkError'));
   const circle = new Error('a');
   circle.cause = new Error('b', { cause: circle });
   assert.deepEqual(thrown(circle), failed('Error'));

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
+import { hookTimeoutMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { describeThisProcess, type RunRecord, writeRun } from '../../src/supervisor/run-record.ts';
 
@@ -61,7 +62,8 @@ export function newSession(host = 'claude-code'): HookSession {
       const out: string[] = [];
       const err: string[] = [];
       const payload = { session_id: 's-1', cwd: folder, ...event };
-      const code = await main(['hook', host, ...words], {
+      const timeout = words.includes('--timeout') ? [] : ['--timeout', defaultTimeout()];
+      const code = await main(['hook', host, ...timeout, ...words], {
         out: (line) => out.push(line),
         err: (line) => err.push(line),
         cwd: folder,
@@ -125,3 +127,8 @@ export function prompt(text: string): Event {
 }
 
 export const stop: Event = { hook_event_name: 'Stop', stop_hook_active: false, background_tasks: [] };
+
+/** The timeout of a hook as hosts set it. It counts from the start of the process, which here is that of the tests. */
+function defaultTimeout(): string {
+  return String(Math.ceil((performance.now() + hookTimeoutMs) / 1000));
+}

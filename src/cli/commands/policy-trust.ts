@@ -1,5 +1,6 @@
 /** The command `switchgear policy trust`: records that a person allows what a policy file loosens, or takes it back. */
 
+import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { defaultSettings } from '../../core/controls/defaults.ts';
@@ -19,7 +20,16 @@ export async function trustPolicyFile(args: readonly string[], terminal: Termina
   const { policy, file, digest } = requirePolicy(readWrittenPolicy(name, terminal));
   const { waiting: settings } = tightenSettings(defaultSettings, policy.settings);
   const isUndone = parsedArgs.switches.has('--undo');
-  return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
+  const address = findStoreAddress(parsedArgs, terminal);
+  // Trust holds for the user, whichever store is named: an agent of the usual store must not name an empty one.
+  const usual = findStoreAddress(readArgs([], [], 0, []), {
+    ...terminal,
+    env: { ...terminal.env, SWITCHGEAR_STORE: undefined },
+  });
+  if (!isUndone && usual.name !== address.name && usual.kind === 'sqlite' && existsSync(usual.path)) {
+    await withStore(usual, (store) => identifyOperator(store, parsedArgs, terminal, 'loosen'));
+  }
+  return withStore(address, async (store) => {
     const { by } = await identifyOperator(store, parsedArgs, terminal, isUndone ? 'tighten' : 'loosen');
     const path = resolve(terminal.cwd, file);
     if (isUndone) {

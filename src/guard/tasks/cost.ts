@@ -106,7 +106,7 @@ function readUsage(usage: unknown): PricedUsage | undefined {
   const cacheWrite = readCount(cacheWriteTokens);
   if (input === undefined || output === undefined || cacheRead === undefined || cacheWrite === undefined)
     return undefined;
-  if ((inputTokens ?? outputTokens ?? rest.costUsd ?? undefined) === undefined) return undefined;
+  if ((inputTokens ?? outputTokens ?? undefined) === undefined && !isCost(rest.costUsd)) return undefined;
   return {
     ...rest,
     inputTokens: input,

@@ -21,6 +21,9 @@ import { classifySqliteError, createOpenError, DamagedRow, isMoved, sqliteCodeOf
 import { type FileGeneration, readGeneration } from './generation.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
+/** The generation of a database in memory, which no other process can replace. */
+const unnamedGeneration: FileGeneration = { id: '', isReplaced: false, graceUntilMs: 0 };
+
 /** A file that was opened and checked. */
 export interface OpenFile {
   readonly db: DatabaseSync;
@@ -84,7 +87,7 @@ function tryOpen(path: string, verify: boolean): Omit<OpenFile, 'aside'> {
     migrate(db, () => writeSignature(db));
     writeSignature(db);
     if (verify) verifyRows(db);
-    const generation = readGeneration(db, path, inode);
+    const generation = path === ':memory:' ? unnamedGeneration : readGeneration(db, path, inode);
     db.exec('PRAGMA busy_timeout = 0');
     return { db, inode, generation };
   } catch (error) {

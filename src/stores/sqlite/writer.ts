@@ -257,7 +257,10 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     commit(transaction) {
       if (closed) return Promise.resolve({ status: 'unavailable', reason: 'the store is closed' });
       return new Promise((resolve) => {
-        const start = () => enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
+        const start = () => {
+          if (closed) resolve({ status: 'unavailable', reason: 'the store is closed' });
+          else enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
+        };
         const graceMs = takesMoney(transaction) ? connection.graceMs() : 0;
         if (graceMs === 0) start();
         else machineClock.after(graceMs, start, true);
