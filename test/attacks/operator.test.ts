@@ -181,7 +181,8 @@ test('attack 02: without a terminal nobody answers while an agent runs, but an e
   assert.equal(refused.code, 1);
   assert.match(refused.err, /refused: an agent runs on this store .* no terminal; a person can run .* in a terminal/);
   assert.doesNotMatch(refused.err, /unattended/);
-  assert.equal((await place.run(['inbox', 'decline', 'ask-1'])).code, 0);
+  const declined = await place.run(['inbox', 'decline', 'ask-1']);
+  assert.equal(declined.code, 0, declined.err);
   assert.equal((await place.run(['halt', '--all', '--reason', 'night'])).code, 0);
   assert.equal((await running.finished).code, 75);
 });
