@@ -154,7 +154,7 @@ test('D29: a report of finished work with a phrase about something else is not c
     'Fixed. Users who were unable to log in can log in again.',
     "Done. Guests who don't have a booking wait outside.",
   ];
-  assert.deepEqual(await bookings(...reports.map(says)), [0, 0, 0]);
+  assert.deepEqual(await bookings(says(cannot), ...reports.map(says)), [1, 1, 1, 1]);
 });
 
 test('D30: delegating to another worker counts on that worker alone', async () => {
