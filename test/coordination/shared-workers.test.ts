@@ -95,10 +95,14 @@ for (const [name, make] of Object.entries(kinds)) {
 
   test(`${name}: of two failures at the same moment the second halts its session at once`, async () => {
     const sides = await two('halt');
+    let halts = 0;
     const tasks = sides.map(({ gear }) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const task = gear.task({}, async ({ signal }) => {
-        signal.addEventListener('abort', () => resolve());
+        signal.addEventListener('abort', () => {
+          halts++;
+          resolve();
+        });
         await gear.delegate('chef', () => words);
         await promise;
       });
@@ -106,6 +110,7 @@ for (const [name, make] of Object.entries(kinds)) {
     });
     await until(async () => (await returnsIn(sides[0])).length === 2);
     for (const { store } of sides) await store.shared.settled();
+    await until(async () => halts > 0);
     for (const { resolve } of tasks) resolve();
     const results = await Promise.all(tasks.map(({ task }) => task));
     const codes = results.map((result) => (result.status === 'halted' ? result.halt.code : result.status));
