@@ -12,6 +12,7 @@ import type { Settings } from '../../core/settings.ts';
 import { appendEntry, openCard, type Runtime } from '../../guard/internal.ts';
 import type { LockedSession } from '../../hooks/session/session-lock.ts';
 import type { SessionPolicy } from '../../hooks/session/session-state.ts';
+import { sha256Hex } from '../../platform/sha256.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Cell, Change, CrossProcessStore } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
@@ -58,14 +59,13 @@ export async function loadHookPolicy(
     return { policy: undefined, id: '', inForce: undefined };
   }
   const { loadPolicyInForce } = await import('../policy/policy-in-force.ts');
-  const { digestText } = await import('../policy/policy-digest.ts');
   const inForce = await loadPolicyInForce(policyOption, terminal, place);
   const { policy, digest = '', waiting } = inForce;
   const variables = [...policy.provenance].flatMap(([path, { value, source }]) =>
     source.startsWith('environment') ? [[path, value]] : [],
   );
   const isPlain = digest === '' && variables.length === 0;
-  const id = isPlain ? '' : digestText(JSON.stringify([digest, waiting.length === 0, variables]));
+  const id = isPlain ? '' : sha256Hex(JSON.stringify([digest, waiting.length === 0, variables]));
   return { policy, id, inForce };
 }
 
@@ -76,7 +76,6 @@ export async function resolveChangedPolicy(
   from: SessionPolicy,
 ): Promise<HookPolicy> {
   const { checkPolicy, markChecked } = await import('../../policy/check/check-policy.ts');
-  const { digestText } = await import('../policy/policy-digest.ts');
   const { tightenSettings } = await import('../../policy/trust/tighten-settings.ts');
   const { policy, id, inForce } = hookPolicy;
   const { provenance } = policy ?? checkPolicy({});
@@ -88,7 +87,7 @@ export async function resolveChangedPolicy(
   const isTrustedSince = typeof inForce?.trust === 'object' && inForce.trust.atMs >= from.atMs;
   const tightened = isTrustedSince ? { settings: after, waiting: [] } : tightenSettings(before, after);
   const { settings, waiting } = tightened;
-  const base = waiting.length === 0 ? id : digestText(`${from.base} ${id}`);
+  const base = waiting.length === 0 ? id : sha256Hex(`${from.base} ${id}`);
   return { ...hookPolicy, policy: markChecked(settings, provenance), change: { from, waiting, base } };
 }
 

@@ -8,12 +8,12 @@ import { defaultSettings } from '../../core/controls/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { toCamelCase } from '../../core/names.ts';
 import type { Settings } from '../../core/settings.ts';
+import { sha256Hex } from '../../platform/sha256.ts';
 import { type CheckedPolicy, checkPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import { applyEnvironment, type LoosenedSetting, type MayLoosen } from '../../policy/environment.ts';
 import { findPolicy, parsePolicy, readPolicyText } from '../../policy/file/files.ts';
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import type { Terminal } from '../command.ts';
-import { digestText } from './policy-digest.ts';
 import { isPolicyVariable } from './policy-variables.ts';
 import { readTrust, type TrustRecord } from './trusted-policies.ts';
 
@@ -65,7 +65,7 @@ export function readWrittenPolicy(
   const file = given ?? relative(cwd, path);
   const text = readPolicyText(path);
   const origin = policyOption !== undefined ? 'option' : variable !== undefined ? 'variable' : 'found';
-  return { policy: parsePolicy(text, file), file, origin, digest: digestText(text) };
+  return { policy: parsePolicy(text, file), file, origin, digest: sha256Hex(text) };
 }
 
 /** Loads the policy that holds for a command. */

@@ -1,18 +1,12 @@
 /**
- * Computes the checksums of stored rows and the digests of fingerprints. The first of a process are computed in
- * JavaScript, because loading `node:zlib` and `node:crypto` takes longer than all that a hook process computes; both
- * ways give the same result.
+ * Computes the checksums of stored rows. The first of a process are computed in JavaScript, because loading `node:zlib`
+ * takes longer than all that a hook process computes; both ways give the same result.
  */
 
-import { computeSha256Head } from './sha256.ts';
-
 const ownBytesMax = 65_536;
-const ownDigestsMax = 16;
 
 let summedBytes = 0;
-let digests = 0;
 let nodeCrc: ((text: string) => number) | undefined;
-let nodeHash: ((algorithm: string, text: string) => string) | undefined;
 
 /** Returns the CRC-32 of a text in UTF-8. */
 export function crc32(text: string): number {
@@ -21,13 +15,6 @@ export function crc32(text: string): number {
   if (summedBytes <= ownBytesMax) return computeCrc32(Buffer.from(text));
   nodeCrc = process.getBuiltinModule('node:zlib').crc32;
   return nodeCrc(text);
-}
-
-/** Returns the first 32 bits of the SHA-256 of a text in UTF-8. */
-export function sha256Head(text: string): number {
-  if (nodeHash === undefined && ++digests <= ownDigestsMax) return computeSha256Head(Buffer.from(text));
-  nodeHash ??= process.getBuiltinModule('node:crypto').hash as (algorithm: string, text: string) => string;
-  return Number.parseInt(nodeHash('sha256', text).slice(0, 8), 16);
 }
 
 let crcTable: Int32Array | undefined;

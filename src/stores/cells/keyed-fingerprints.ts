@@ -1,6 +1,6 @@
 /** Keys fingerprints with the store's secret before they leave the process, so that they cannot be guessed. */
 
-import { sha256Head } from './checksums.ts';
+import { sha256Head } from '../../platform/sha256.ts';
 
 /** The entry fields that hold fingerprints. */
 const fingerprintFields = new Set(['fingerprint', 'errorFingerprint', 'exact', 'loose']);

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { crc32 as zlibCrc } from 'node:zlib';
-import { crc32, sha256Head } from '../../../src/stores/cells/checksums.ts';
+import { crc32 } from '../../../src/stores/cells/checksums.ts';
 import { createFingerprintReplacer, createFingerprintRewriter } from '../../../src/stores/cells/keyed-fingerprints.ts';
-import { computeSha256Head } from '../../../src/stores/cells/sha256.ts';
 
 const texts = [
   '',
@@ -21,22 +19,6 @@ test('checksums stay the same after zlib is loaded', () => {
   const long = 'state '.repeat(20_000);
   assert.equal(crc32(long), zlibCrc(long));
   for (const text of texts) assert.equal(crc32(text), zlibCrc(text), text);
-});
-
-test('a digest is the first 32 bits of the SHA-256 of the text', () => {
-  // The vectors of FIPS 180-4 for one block, two blocks and the empty text, and a text with multi-byte characters.
-  assert.equal(sha256Head('abc'), 0xba7816bf);
-  assert.equal(sha256Head('abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq'), 0x248d6a61);
-  assert.equal(sha256Head(''), 0xe3b0c442);
-  assert.equal(sha256Head('Grüße, 世界 🌍'), 0x56ce95b9);
-});
-
-test('a digest is the same before and after node:crypto is loaded', () => {
-  for (const text of [...texts, ...texts]) {
-    const expected = Number.parseInt(hash('sha256', text).slice(0, 8), 16);
-    assert.equal(computeSha256Head(Buffer.from(text)), expected, text);
-    assert.equal(sha256Head(text), expected, text);
-  }
 });
 
 test('stored fingerprints stay what earlier versions wrote', () => {
