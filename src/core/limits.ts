@@ -124,8 +124,8 @@ export const callSitesMax = 10_000;
 /** Worker failure cells of a gear, over all sessions: new ones, and older ones with failures. */
 export const workerCellsMax = 50_000;
 export const failedWorkersMax = 50_000;
-/** Models of unknown price that are reported. */
-export const rememberedModelsMax = 1_000;
+/** Names that are reported once: models of unknown price, tools that refuse the credentials. */
+export const reportedNamesMax = 1_000;
 /** Settled calls that a task remembers; turns whose points are added up; texts and calls kept as tokens. */
 export const pastCallsMax = 20;
 export const turnsMax = 64;

@@ -47,18 +47,10 @@ export function readHookOrigin(): HookOrigin {
 function recognizeCommand([program = '', ...args]: readonly string[]) {
   const name = basename(program);
   if (shellName.test(name)) {
-    const options = args.slice(
-      0,
-      Math.max(
-        0,
-        args.findIndex((arg) => !/^[-+]/.test(arg)),
-      ),
-    );
-    const isCommand = (args.find((arg) => !/^[-+]/.test(arg)) === undefined ? args : options).some((arg) =>
-      /^-\w*c/.test(arg),
-    );
-    if (isCommand) return 'shell command';
-    return args.some((arg) => !/^[-+]/.test(arg)) ? 'program' : 'interactive shell';
+    const firstWord = args.findIndex((arg) => !/^[-+]/.test(arg));
+    const options = firstWord === -1 ? args : args.slice(0, firstWord);
+    if (options.some((option) => /^-\w*c/.test(option))) return 'shell command';
+    return firstWord === -1 ? 'interactive shell' : 'program';
   }
   const isLauncher =
     launcherName.test(name) || (/^(node|bun)$/.test(name) && launcherName.test(basename(args[0] ?? '')));

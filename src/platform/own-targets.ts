@@ -8,7 +8,7 @@ import { existsSync, readFileSync, readlinkSync, realpathSync, statSync } from '
 import { basename, dirname, join, resolve } from 'node:path';
 import { isMatch } from '../core/glob.ts';
 import { callPathsMax, shellTextMax } from '../core/limits.ts';
-import { isShellProgram, listShellCommands, type ShellCommand } from './shell-commands.ts';
+import { isShellProgram, listShellCommands, quoteWord, type ShellCommand } from './shell-commands.ts';
 
 export interface OwnTargets {
   /** Files that only a person may change: the store, policies, hook settings. */
@@ -25,7 +25,7 @@ export interface OwnTargets {
 const harmlessVerbs = /^(status|tail|rules|prompt|run|demo|doctor|help|--help|-h|--version|-v)$/;
 const harmlessSubverbs: Readonly<Record<string, RegExp>> = {
   inbox: /^(list|show)$/,
-  policy: /^(check|explain|show|schema|lint)$/,
+  policy: /^(check|explain|reference|schema)$/,
   chain: /^(run|resume|list|show|lint|graph)$/,
 };
 
@@ -71,10 +71,6 @@ function readScript(fields: Readonly<Record<string, unknown>>): string | undefin
   return undefined;
 }
 
-function quoteWord(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 /** The files of patches in the format of `apply_patch`, wherever they stand. */
 function findInPatches(input: unknown, targets: OwnTargets): string | undefined {
   const texts = typeof input === 'string' ? [input] : Object.values((input ?? {}) as object).flat();
@@ -114,74 +110,18 @@ function findInScript(script: string, targets: OwnTargets): string | undefined {
   return undefined;
 }
 
-/** Programs that only read the files they are given, unless one of these options is present. */
+/** Programs that only read the files they are given. */
+const plainReaders =
+  'cat less more head tail tac bat nl strings od column cut jq grep egrep fgrep rg ag diff cmp md5sum sha256sum wc ' +
+  'ls stat file du readlink realpath basename dirname which type cd pushd test [ [[ true false echo printf ' +
+  'export set read source . for case in return exit';
+
+/** The same, unless one of these options is present. */
 const readers: Readonly<Record<string, RegExp | undefined>> = {
-  ...Object.fromEntries(
-    [
-      'cat',
-      'less',
-      'more',
-      'head',
-      'tail',
-      'grep',
-      'egrep',
-      'fgrep',
-      'rg',
-      'ag',
-      'ls',
-      'stat',
-      'wc',
-      'diff',
-      'cmp',
-      'file',
-    ]
-      .concat([
-        'bat',
-        'test',
-        '[',
-        '[[',
-        'echo',
-        'printf',
-        'md5sum',
-        'sha256sum',
-        'od',
-        'xxd',
-        'cut',
-        'awk',
-        'readlink',
-      ])
-      .concat([
-        'realpath',
-        'basename',
-        'dirname',
-        'du',
-        'tree',
-        'column',
-        'nl',
-        'strings',
-        'export',
-        'source',
-        '.',
-        'cd',
-      ])
-      .concat([
-        'pushd',
-        'which',
-        'type',
-        'true',
-        'false',
-        'set',
-        'read',
-        'for',
-        'case',
-        'in',
-        'return',
-        'exit',
-        'jq',
-        'tac',
-      ])
-      .map((name) => [name, undefined]),
-  ),
+  ...Object.fromEntries(plainReaders.split(' ').map((name) => [name, undefined])),
+  awk: /^(-i|--include)/,
+  tree: /^-o/,
+  xxd: /^-r/,
   sed: /^(-\w*i|--in-place)/,
   sort: /^(-o|--output)/,
   yq: /^(-\w*i|--inplace)/,
@@ -237,7 +177,8 @@ function findCopiedInto(args: readonly string[], cwd: string, targets: OwnTarget
 function findOwnCommand(words: readonly string[], cwd: string, targets: OwnTargets): string | undefined {
   const args = findOwnArguments(words, cwd, targets);
   if (args === undefined) return undefined;
-  const [verb = 'help', subverb = ''] = args.filter((arg, at) => !arg.startsWith('-') || at === 0);
+  // Only in this order: the value of an option could be any word.
+  const [verb = 'help', subverb = ''] = args;
   if (harmlessVerbs.test(verb) || harmlessSubverbs[verb]?.test(subverb)) return undefined;
   if (args.some((arg) => arg === '--help' || arg === '-h')) return undefined;
   if (Object.hasOwn(harmlessSubverbs, verb) && subverb === '') return undefined;

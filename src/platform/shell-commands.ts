@@ -249,7 +249,7 @@ function findInnerScript(base: string, args: readonly string[]): string | undefi
     ? undefined
     : args
         .slice(at + 1)
-        .map(quote)
+        .map(quoteWord)
         .join(' ');
 }
 
@@ -257,7 +257,8 @@ export function isShellProgram(program: string): boolean {
   return /^(ba|da|z|k|mk|a|fi)?sh$/.test(baseName(program));
 }
 
-function quote(word: string): string {
+/** A word as a shell writes it in quotes. */
+export function quoteWord(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 

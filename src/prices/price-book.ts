@@ -2,7 +2,7 @@
 
 import { calcPrice, findProvider, type MatchLogic, type PriceCalculation } from '@pydantic/genai-prices';
 import { SwitchgearError } from '../core/error.ts';
-import { nameLengthMax, rememberedModelsMax } from '../core/limits.ts';
+import { nameLengthMax, reportedNamesMax } from '../core/limits.ts';
 import {
   builtinPrices,
   priceInMicros,
@@ -74,11 +74,11 @@ export function priceBook(options: PriceBookOptions = {}): Prices {
           const calculation = calculatePrice(parts, lookup);
           if (calculation === undefined) continue;
           const prices = readFlatPrices(calculation, lookup);
-          if (prices !== undefined && flat.size < rememberedModelsMax) flat.set(usage.model, prices);
+          if (prices !== undefined && flat.size < reportedNamesMax) flat.set(usage.model, prices);
           return { costUsd: toUsd(roundUpMicros(calculation.total_price)), basis: calculation.model.id };
         }
         const price = builtinPrices.price(usage);
-        if (price === undefined && unknown.size < rememberedModelsMax) unknown.add(usage.model);
+        if (price === undefined && unknown.size < reportedNamesMax) unknown.add(usage.model);
         return price;
       } catch {
         return undefined; // The price data throws on inconsistent input; the policy decides about an unknown price.

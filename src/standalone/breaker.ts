@@ -290,7 +290,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
       return result;
     }
     if ('error' in work) {
-      this.failed(grant, work.error); // Whoever awaits the result gets the error.
+      this.failed(grant, work.error); // Awaiting the result would throw this error.
       return result;
     }
     if (limit !== undefined) return limit.race(this, grant, work);

@@ -84,7 +84,7 @@ export function isHere({ machine, boot }: RecordedProcess): boolean {
   return boot === readBootId() && (boot !== '' || machine === hostname());
 }
 
-/** Whether a recorded process is a running process of this machine and namespace. */
+/** Whether a recorded process is the given process of this machine. */
 export function isSameProcess(recorded: RecordedProcess, { pid, began }: Pick<ProcessInfo, 'pid' | 'began'>): boolean {
   return recorded.pid === pid && recorded.began === began && isHere(recorded);
 }

@@ -4,6 +4,7 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sanitizeText } from '../../operator/format.ts';
+import { quoteWord } from '../../platform/shell-commands.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError, verbError } from '../command.ts';
@@ -26,7 +27,7 @@ export function makeCommandHints({ values }: ParsedArgs, clock: Clock): CommandH
 }
 
 function quoteForShell(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : quoteWord(text);
 }
 
 /** Finds the full id of a run by its prefix. */

@@ -19,9 +19,9 @@ export const command: Command = {
   ],
   details: [
     '',
-    'A policy file that is found in a folder tightens at once. What it loosens holds once its content is trusted: by',
-    'policy trust, or by SWITCHGEAR_TRUST=DIGEST in containers and CI. A file given by --policy or SWITCHGEAR_POLICY',
-    'holds as it is. policy trust takes --store STORE, and refuses below an agent that the store guards.',
+    'Stricter settings in the policy file of a folder are in force at once. Looser settings are in force after you',
+    'trust the file: run policy trust, or set SWITCHGEAR_TRUST=DIGEST in containers and CI. A file given by --policy',
+    'or SWITCHGEAR_POLICY needs no trust. policy trust takes --store STORE, and refuses to run below a guarded agent.',
   ],
   async run([verb, ...args], terminal) {
     switch (verb) {

@@ -16,6 +16,7 @@ import { sha256Hex } from '../../platform/sha256.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Cell, Change, CrossProcessStore } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
+import { nameSettings } from '../policy/describe-policy.ts';
 import type { CallerPlace, PolicyInForce } from '../policy/policy-in-force.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
 
@@ -159,9 +160,9 @@ function reportChange(
 }
 
 function describeWait(file: string, waiting: readonly string[], what: string): string {
-  const shown = waiting.length > 6 ? [...waiting.slice(0, 6), `${waiting.length - 6} more`] : waiting;
   const remedy = file === '' ? 'the next session' : `the next session, or for: switchgear policy trust ${file}`;
-  return `${file || 'The policy file'} ${what}: ${shown.join(', ')} wait${shown.length === 1 ? 's' : ''} for ${remedy}`;
+  const verb = waiting.length === 1 ? 'waits' : 'wait';
+  return `${file || 'The policy file'} ${what}: ${nameSettings(waiting)} ${verb} for ${remedy}`;
 }
 
 function openNotice(runtime: Runtime, session: LockedSession, id: string, evidence: readonly string[]): void {

@@ -1,12 +1,10 @@
 /** Reads the output of an agent into events, and passes the output on or renders it. */
 
 import { type AgentCommand, type AgentEvent, boundedLines, fallbackReader } from '../../agents/index.ts';
-
 import { markEvents, markEventsOf } from '../../agents/reading/event-source.ts';
 import { readLongLine } from '../../agents/reading/long-line.ts';
 import { countError, runtimeOf } from '../../guard/internal.ts';
 import { formatCount } from '../../operator/format.ts';
-
 import { createPaint } from '../terminal-table.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchMode } from './launch.ts';

@@ -51,7 +51,7 @@ export function admitHostCall(
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
   admissions.set(runtime, admitted);
   const key = keyOf(task, id, name, args);
-  // Nobody knows whether a call without a mark is the same.
+  // Without a mark, the call cannot be compared with earlier ones.
   if (key === undefined) {
     const unshared = decide(runtime, task, name, args, admitOptions, () => {});
     if (unshared.refused === undefined && task !== undefined) wasCounted(task, 'call', id);

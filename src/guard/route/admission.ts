@@ -8,7 +8,7 @@ import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
 import type { ActionSettled } from '../../core/event.ts';
-import { rememberedModelsMax } from '../../core/limits.ts';
+import { reportedNamesMax } from '../../core/limits.ts';
 import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
@@ -209,7 +209,7 @@ export function settleAction(
 function reportRefusedAccess(runtime: Runtime, { target, place }: CallSite, atMs: number): void {
   const { reportedOnce } = runtime;
   const mark = `access-refused ${target.name}`;
-  if (reportedOnce.has(mark) || reportedOnce.size >= rememberedModelsMax) return;
+  if (reportedOnce.has(mark) || reportedOnce.size >= reportedNamesMax) return;
   reportedOnce.add(mark);
   appendEntry(runtime, { type: 'access-refused', name: target.name }, place, atMs);
 }

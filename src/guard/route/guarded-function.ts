@@ -91,7 +91,7 @@ export function guardFunction<F extends AnyFunction>(
     const then = readThen(result);
     if (then === false) return settleResult(call, result, loose, true);
     if (then !== true) {
-      settle(call, then, loose, true); // Whoever awaits the result gets the error.
+      settle(call, then, loose, true); // Awaiting the result would throw this error.
       return result;
     }
     isAsync = true;

@@ -3,7 +3,7 @@
 import type { Action, Cost } from '../../core/action.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { isMatch } from '../../core/glob.ts';
-import { nameLengthMax, rememberedModelsMax } from '../../core/limits.ts';
+import { nameLengthMax, reportedNamesMax } from '../../core/limits.ts';
 import { builtinPrices, toMicros } from '../../core/prices/builtin-prices.ts';
 import { isLocalModel } from '../../core/prices/model-name.ts';
 import { readCount } from '../../core/read-count.ts';
@@ -53,7 +53,7 @@ function reportUnknownPrice(
   atMs: number | undefined,
 ): void {
   const { reportedOnce: reported } = runtime;
-  if (reported.has(model) || reported.size >= rememberedModelsMax) return;
+  if (reported.has(model) || reported.size >= reportedNamesMax) return;
   reported.add(model);
   const name = JSON.stringify(model);
   const overrides = `{ ${name}: { inputUsdPerMillion: 1, outputUsdPerMillion: 4 } }`;

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { createSwitchgear, isRefused } from '../../../src/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
+import { bash } from '../../hooks/hook-session.ts';
 import { countAttempts, notTried } from './attempts.ts';
 
 /** A small file system of its own; undefined where it cannot be mounted. */
@@ -22,13 +23,7 @@ function smallDisk(context: TestContext): string | undefined {
   return mounted ? folder : undefined;
 }
 
-const call = {
-  hook_event_name: 'PreToolUse',
-  session_id: 's',
-  tool_name: 'Bash',
-  tool_input: { command: 'ls' },
-  tool_use_id: 'c',
-};
+const call = { session_id: 's', ...bash('c', 'ls').pre };
 
 /** Takes all that is left. */
 function fill(folder: string): void {

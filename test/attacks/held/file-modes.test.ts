@@ -19,6 +19,7 @@ import { test } from 'node:test';
 import { createSwitchgear } from '../../../src/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
+import { bash } from '../../hooks/hook-session.ts';
 import { type Attempts, holdAll } from './attempts.ts';
 
 function inFolder<T>(work: (folder: string) => T): T {
@@ -76,13 +77,7 @@ test('held: what the command writes is for this user alone', async (context) => 
   await holdAll(context, commands, (args) =>
     inFolder((folder) => {
       const env = { HOME: folder, XDG_STATE_HOME: join(folder, 'state'), PATH: process.env.PATH };
-      const call = {
-        hook_event_name: 'PreToolUse',
-        session_id: 's',
-        tool_name: 'Bash',
-        tool_input: { command: 'ls' },
-        tool_use_id: 'c',
-      };
+      const call = { session_id: 's', ...bash('c', 'ls').pre };
       const words = ['-c', 'umask 000; exec "$0" "$@"', process.execPath, bin, ...args];
       const { status, stderr } = spawnSync('sh', words, {
         cwd: folder,

@@ -17,7 +17,7 @@ const text = (words: string) => ({ content: [{ type: 'text', text: words }] });
 const tool = (name: unknown, more: object = {}) => ({ name, inputSchema: { type: 'object' }, ...more });
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-/** What it answers to the first message. */
+/** The server's answer to the first message of the client. */
 function initialize(id: number): void {
   if (mode === 'silent') return;
   if (mode === 'dies at once') process.exit(3);
