@@ -63,7 +63,11 @@ async function runNode(args: readonly string[]): Promise<{ readonly code: number
       ...options,
       ...(files.length > 0 ? files : everyTest),
     ],
-    { cwd: root, env: testEnvironment(process.env), stdio: 'inherit' },
+    {
+      cwd: root,
+      env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...testEnvironment(process.env) },
+      stdio: 'inherit',
+    },
   );
   const code = await new Promise<number>((resolve, reject) => {
     child.once('error', reject);

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 
 function newHome(context: TestContext) {
@@ -13,7 +14,7 @@ function newHome(context: TestContext) {
   context.after(() => rmSync(home, { recursive: true, force: true }));
   const work = join(home, 'work');
   mkdirSync(work);
-  const env = { PATH: process.env.PATH ?? '', HOME: home };
+  const env = { ...compiled, PATH: process.env.PATH ?? '', HOME: home };
   return {
     put(name: string, text: string) {
       mkdirSync(dirname(join(home, name)), { recursive: true });

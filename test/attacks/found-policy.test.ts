@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash } from '../hooks/hook-session.ts';
 
@@ -34,7 +35,12 @@ const hostProgram = `
 function newFolder(context: TestContext): Folder {
   const path = mkdtempSync(join(tmpdir(), 'switchgear-trust-'));
   context.after(() => rmSync(path, { recursive: true, force: true }));
-  const base = { PATH: process.env.PATH ?? '', HOME: path, SWITCHGEAR_STORE: `sqlite:${join(path, 'state.db')}` };
+  const base = {
+    ...compiled,
+    PATH: process.env.PATH ?? '',
+    HOME: path,
+    SWITCHGEAR_STORE: `sqlite:${join(path, 'state.db')}`,
+  };
   const folder: Folder = {
     path,
     write: (name, text) => writeFileSync(join(path, name), text),

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectOutput } from '../harness/child-output.ts';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash, type Event, newSession } from '../hooks/hook-session.ts';
 import { isWhole } from './held/attempts.ts';
@@ -15,7 +16,7 @@ const long = { timeout: 60_000 };
 const brackets = '['.repeat(100_000) + ']'.repeat(100_000);
 
 function hookEnvironment(folder: string, store: string) {
-  return { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store };
+  return { ...compiled, PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store };
 }
 
 const calls: Readonly<Record<string, Event>> = {

@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { hookTimeoutMs } from '../../src/core/limits.ts';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash, newSession } from '../hooks/hook-session.ts';
 
@@ -17,7 +18,7 @@ function answerWithPolicy(context: TestContext, name: string, policy: string): s
   const { stdout, stderr, signal } = spawnSync(process.execPath, [bin, 'hook', 'codex'], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
+    env: { ...compiled, PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
     input: JSON.stringify({ session_id: 's-1', cwd: folder, ...bash('c1', 'ls').pre }),
     timeout: hookTimeoutMs / 2,
   });

@@ -11,6 +11,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { openHookMailbox } from '../../src/supervisor/hook-mailbox.ts';
 import { describeThisProcess } from '../../src/supervisor/run-record.ts';
 import { collectOutput } from '../harness/child-output.ts';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import {
   bash,
@@ -29,7 +30,7 @@ function session(context: TestContext): HookSession {
 }
 
 function start({ folder, store }: HookSession, event: Event) {
-  const env = { PATH: process.env.PATH, SWITCHGEAR_STORE: store };
+  const env = { ...compiled, PATH: process.env.PATH, SWITCHGEAR_STORE: store };
   const child = spawn(process.execPath, [bin, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
   const { out } = collectOutput(child);
   const answered = new Promise<HookOutput | undefined>((resolve, reject) => {

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { lockPatienceMs } from '../../src/core/limits.ts';
+import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash, newSession } from '../hooks/hook-session.ts';
 
@@ -16,7 +17,7 @@ test('a hook process waits until its locked store is free, and the call is count
   const db = new DatabaseSync(store.slice('sqlite:'.length));
   context.after(() => db.close());
   db.exec('BEGIN IMMEDIATE');
-  const env = { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store };
+  const env = { ...compiled, PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store };
   const hook = spawn(process.execPath, [bin, 'hook', 'claude-code'], { cwd: folder, env, stdio: 'pipe' });
   hook.stdin.end(JSON.stringify({ session_id: 's-1', cwd: folder, ...bash('c1', 'pwd').pre }));
   const ended = once(hook, 'close');

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectOutput } from '../../harness/child-output.ts';
+import { compiled } from '../../harness/compiled.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { type Attempts, byForm, holdAll } from './attempts.ts';
 
@@ -75,7 +76,7 @@ interface Home {
 function home(context: TestContext): Home {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-attack-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  const env = { HOME: folder, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
+  const env = { ...compiled, HOME: folder, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
   return {
     folder,
     async run(file, ...options) {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectOutput } from '../../harness/child-output.ts';
+import { compiled } from '../../harness/compiled.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { type Attempts, byForm, holdAll, waitFor } from './attempts.ts';
 
@@ -14,7 +15,7 @@ function home(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-attack-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
-  const env = { HOME: folder, PATH, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
+  const env = { ...compiled, HOME: folder, PATH, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
   const start = (args: readonly string[], input = '') => {
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: 'pipe' });
     const { out, err } = collectOutput(child);

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createChains, mcpAbilities, readChain } from '../../../src/chains/index.ts';
+import { compiled } from '../../harness/compiled.ts';
 import { byForm, holdAll, waitFor } from './attempts.ts';
 import { hostileModes } from './hostile-mcp-server.ts';
 
@@ -33,7 +34,7 @@ test('held: a hostile MCP server neither hangs, crashes nor outlives a chain', a
     context,
     hostileModes.map((mode) => [mode, mode] as const),
     async (mode) => {
-      const command = { command: process.execPath, args: [server, mode, `mark-${process.pid}`] };
+      const command = { command: process.execPath, args: [server, mode, `mark-${process.pid}`], env: compiled };
       const abilities = [mcpAbilities({ mcpServers: { h: command } })];
       const chains = createChains({ abilities, log: 'silent', env: {} });
       const before = process.memoryUsage().rss;

@@ -14,6 +14,7 @@ import { main } from '../../../src/cli/main.ts';
 import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import { loadPolicy } from '../../../src/policy/index.ts';
 import { gone } from '../../chains/abilities/call-ability.ts';
+import { compiled } from '../../harness/compiled.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const bin = file('../../../bin/switchgear.cjs');
@@ -37,11 +38,11 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
   const trades = join(folder, 'trades.jsonl');
   const trading = file('../../../examples/price-alert-trade/server.ts');
   const mcpServers = {
-    trading: { command: process.execPath, args: [trading], env: { TRADES: trades } },
+    trading: { command: process.execPath, args: [trading], env: { ...compiled, TRADES: trades } },
     tools: {
       command: process.execPath,
       args: [file('../../chains/abilities/mcp/tool-server.ts')],
-      env: { STARTS: join(folder, 'starts') },
+      env: { ...compiled, STARTS: join(folder, 'starts') },
     },
   };
   const all = { 'mcp.json': JSON.stringify({ mcpServers }), 'seed.yaml': seed, ...files };
@@ -49,7 +50,13 @@ function home(context: TestContext, files: Readonly<Record<string, string>> = {}
 
   // npm says in NODE which Node it runs on itself: not one to start anything with.
   const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
-  const env = { PATH, NODE: '/nowhere', HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
+  const env = {
+    ...compiled,
+    PATH,
+    NODE: '/nowhere',
+    HOME: folder,
+    SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}`,
+  };
   const start = (...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } => {
     const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { compiled } from '../../harness/compiled.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { bash, newSession } from '../../hooks/hook-session.ts';
 
@@ -25,7 +26,7 @@ function loadedModules(context: TestContext, policy?: string): readonly string[]
   const { status, stderr } = spawnSync(process.execPath, ['--import', recorder, bin, 'hook', 'claude-code'], {
     cwd: folder,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
+    env: { ...compiled, PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
     input: JSON.stringify({ session_id: 's-1', cwd: folder, ...bash('c1', 'ls').pre }),
   });
   assert.equal(status, 0, stderr);

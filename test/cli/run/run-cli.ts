@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { collectOutput } from '../../harness/child-output.ts';
+import { compiled } from '../../harness/compiled.ts';
 import { bin as ourBin } from '../../harness/switchgear-bin.ts';
 
 /** Early versions of Node 24 warn of TypeScript: the output of an agent would look like words of the command. */
@@ -53,6 +54,7 @@ export function createTestHome(bin = ourBin): TestHome {
   const start: TestHome['start'] = (args, more = {}) => spawnIn(process.execPath, [bin, ...args], more);
   const spawnIn = (program: string, args: readonly string[], more: Readonly<Record<string, string>>) => {
     const env = {
+      ...compiled,
       HOME: folder,
       PATH: [folder, dirname(process.execPath), PATH].join(delimiter),
       SWITCHGEAR_STORE: store,

@@ -15,13 +15,18 @@ import type { AbilitySource } from '../../../../src/chains/abilities/ability.ts'
 import { mcpAbilities } from '../../../../src/chains/abilities/mcp/index.ts';
 import { classifyError } from '../../../../src/core/classify.ts';
 import { defaultBreaker } from '../../../../src/core/controls/breaker/defaults.ts';
+import { compiled } from '../../../harness/compiled.ts';
 import { call, gone, isAlive } from '../call-ability.ts';
 import { toolServer } from './tool-server.ts';
 
 /** What stands in a configuration for a variable. */
 const variable = (name: string) => `\${${name}}`;
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const server = (...args: readonly string[]) => ({ command: process.execPath, args: [file('tool-server.ts'), ...args] });
+const server = (...args: readonly string[]) => ({
+  command: process.execPath,
+  args: [file('tool-server.ts'), ...args],
+  env: compiled,
+});
 
 function sourceOf(context: TestContext, servers: object, more: object = {}): AbilitySource {
   const source = mcpAbilities({ mcpServers: servers }, more);
