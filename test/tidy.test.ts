@@ -1,7 +1,7 @@
 /** The house rules that a machine can see. Every message says the remedy. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -74,6 +74,14 @@ const packages: Readonly<Record<string, string | readonly string[]>> = {
   'smol-toml': 'document',
   yaml: 'document',
 };
+
+/** What lies in the root of the repository. */
+const inTheRoot = new Set([
+  ...['.ci', 'api', 'bench', 'bin', 'docs', 'examples', 'src', 'test', 'tools'],
+  ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', '.gitignore'],
+  ...['package.json', 'package-lock.json', 'biome.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['chain.schema.json', 'policy.schema.json'],
+]);
 
 /** Parts of the policy that read files or write pages: only its own door and the command reach them. */
 const outOfReachOfTheRoot = /^src\/(?:document\/|policy\/(?:index\.ts|file\/|pages\/))/;
@@ -230,6 +238,15 @@ rule('no `any`: unknown at the edges, narrowed once', (found) => {
       if (!lines[line - 2]?.includes('biome-ignore lint/suspicious/noExplicitAny: '))
         found.push(`${where}: use unknown`);
     }
+  }
+});
+
+rule('nothing lies in the root that does not belong there', (found) => {
+  const names = [...readText('.gitignore').matchAll(/^([^*\n]+?)\/?$/gm)].map(([, name]) => name);
+  const ignored = new Set(['.git', ...names]);
+  for (const entry of readdirSync(root)) {
+    if (!inTheRoot.has(entry) && !ignored.has(entry) && !entry.endsWith('.log'))
+      found.push(`${entry}: a test or a command left it here; mend that, or name it in test/tidy.test.ts`);
   }
 });
 

@@ -21,6 +21,8 @@ import { classifySqliteError, createOpenError, DamagedRow, isMoved, sqliteCodeOf
 import { type FileGeneration, readGeneration } from './generation.ts';
 import { applicationId, blockOf, migrate, migrations, newerThan, versionOf } from './schema.ts';
 
+/** The name that SQLite takes for a database in memory: there is no file. */
+const inMemory = ':memory:';
 /** The generation of a database in memory, which no other process can replace. */
 const unnamedGeneration: FileGeneration = { id: '', isReplaced: false, graceUntilMs: 0 };
 
@@ -75,7 +77,7 @@ export function openFile(path: string, verify: boolean): OpenFile {
 }
 
 function tryOpen(path: string, verify: boolean): Omit<OpenFile, 'aside'> {
-  createPrivateFile(path);
+  if (path !== inMemory) createPrivateFile(path);
   const inode = inodeOf(path);
   const db = new DatabaseSync(path);
   try {
@@ -87,7 +89,7 @@ function tryOpen(path: string, verify: boolean): Omit<OpenFile, 'aside'> {
     migrate(db, () => writeSignature(db));
     writeSignature(db);
     if (verify) verifyRows(db);
-    const generation = path === ':memory:' ? unnamedGeneration : readGeneration(db, path, inode);
+    const generation = path === inMemory ? unnamedGeneration : readGeneration(db, path, inode);
     db.exec('PRAGMA busy_timeout = 0');
     return { db, inode, generation };
   } catch (error) {

@@ -95,6 +95,21 @@ test('a file that a newer version migrates is no longer written, and decisions c
   db.close();
 });
 
+test('a store in memory works and leaves no file', (context) => {
+  const cwd = process.cwd();
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  process.chdir(empty);
+  context.after(() => process.chdir(cwd));
+  const store = sqliteStore({ path: ':memory:' });
+  const cell = store.cell('breaker/a', () => ({ failures: 0 }));
+  store.shared.commitNow({ changes: [{ cell, update: () => ({ state: { failures: 1 } }) }] });
+  assert.deepEqual(cell.state, { failures: 1 });
+  assert.deepEqual(readdirSync(empty), []);
+  store.close();
+  assert.deepEqual(readdirSync(empty), []);
+});
+
 test('a foreign database, a folder and an empty path are each refused with one sentence', () => {
   const path = newPath();
   mkdirSync(join(path, '..'));
