@@ -85,6 +85,7 @@ export interface NoticeEvent {
     readonly type: 'notice';
     readonly level: 'info' | 'warning' | 'error';
     readonly text: string;
+    readonly isAboutReading?: boolean;
 }
 
 export interface OutputEvent extends AgentScoped {
@@ -219,7 +220,7 @@ export declare function claudeCodeReader(): Reader;
 
 export declare function claudeSessionReader({ besideStream }?: SessionReaderOptions): Reader;
 
-export declare function codexReader({ model, resumed }?: CodexOptions): Reader;
+export declare function codexReader(options?: CodexOptions): Reader;
 
 export declare function codexSessionReader({ besideStream }?: SessionReaderOptions): CodexSessionReader;
 
@@ -235,7 +236,7 @@ export declare function heartbeatReader(inner: Reader, use?: HeartbeatUse): Read
 
 export declare function mappedJsonReader(mapping: StreamMapping): Reader;
 
-export declare function opencodeReader({ model }?: OpencodeOptions): Reader;
+export declare function opencodeReader(options?: OpencodeOptions): Reader;
 
 export declare function plainTextReader(): Reader;
 

@@ -3,11 +3,11 @@
 import type { StreamMapping } from '../core/event-mapping.ts';
 import { claudeCodeReader } from './claude-code/stream.ts';
 import { codexReader } from './codex/stream.ts';
+import { eventsByShapeReader } from './events-by-shape.ts';
 import { geminiReader } from './gemini/stream.ts';
 import { opencodeReader } from './opencode/stream.ts';
 import { type HeartbeatUse, heartbeatReader } from './other/heartbeat.ts';
 import { mappedJsonReader } from './other/mapped-json.ts';
-import { simpleEventReader } from './other/simple-events.ts';
 import type { AgentCommand } from './reading/agent-command.ts';
 import {
   type Argument,
@@ -205,7 +205,7 @@ export function readerFor(
     return {
       ...agent,
       reader: heartbeats
-        ? () => heartbeatReader(agent.stream === 'text' ? simpleEventReader() : agent.reader())
+        ? () => heartbeatReader(agent.stream === 'text' ? eventsByShapeReader() : agent.reader())
         : reader,
     };
   }
@@ -234,5 +234,5 @@ function makeOtherReader(mapping: StreamMapping | undefined, use: HeartbeatUse):
 
 /** Creates a reader of programs that print text, heartbeats or plain JSON events. */
 export function fallbackReader(heartbeats: HeartbeatUse = 'beside-events'): Reader {
-  return heartbeatReader(simpleEventReader(), heartbeats);
+  return heartbeatReader(eventsByShapeReader(), heartbeats);
 }

@@ -267,7 +267,7 @@ test('other programs: events count by name and task, and other lines are text', 
     { type: 'tool_use', id: 'x', name: 'scrape', input: { page: 1 }, agent: 'b' },
     {
       type: 'usage',
-      id: 'unnamed-1',
+      id: 'unnamed-usage-1',
       inputTokens: 7,
       outputTokens: 2,
       cacheReadTokens: 3,
@@ -275,6 +275,14 @@ test('other programs: events count by name and task, and other lines are text', 
       agent: 'a',
     },
     { type: 'assistant', text: 'hello', toolUse: true, agent: 'a' },
+    {
+      type: 'notice',
+      level: 'warning',
+      text:
+        'not understood: JSON lines with the fields "some"; only limits of time hold for them ' +
+        '(--mapping FILE says what they are)',
+      isAboutReading: true,
+    },
     { type: 'heartbeat', agent: 'a' },
   ]);
 });

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { eventsByShapeReader } from '../../src/agents/events-by-shape.ts';
 import { heartbeatReader } from '../../src/agents/other/heartbeat.ts';
-import { simpleEventReader } from '../../src/agents/other/simple-events.ts';
 import { createTestHome, type TestHome } from '../cli/run/run-cli.ts';
 
 /** Runs a program that prints lines, with the flags of `run`. */
@@ -99,7 +99,7 @@ test('attack 24: words that heartbeats share out over tasks are repeated by the 
 });
 
 test('attack 24: a million heartbeats open a bounded number of tasks', () => {
-  const reader = heartbeatReader(simpleEventReader());
+  const reader = heartbeatReader(eventsByShapeReader());
   let opened = 0;
   for (let n = 0; n < 1_000_000; n++)
     for (const { type } of reader.read(`[heartbeat] starting t${n}`)) if (type === 'subagent_started') opened++;

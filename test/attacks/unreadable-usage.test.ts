@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { simpleEventReader } from '../../src/agents/other/simple-events.ts';
+import { eventsByShapeReader } from '../../src/agents/events-by-shape.ts';
 import { createSwitchgear } from '../../src/index.ts';
 
 const unreadable = [
@@ -43,7 +43,7 @@ test('attack 21: an infinite count, and a count as text, are as much as they say
 
 test('attack 21: JSON lines may have their tokens at the top, as text, or beyond every number', () => {
   const tokens = (line: string) =>
-    simpleEventReader()
+    eventsByShapeReader()
       .read(line)
       .map((event) => (event.type === 'usage' ? event.inputTokens : undefined));
   assert.deepEqual(tokens('{"type":"usage","input_tokens":7}'), [7]);

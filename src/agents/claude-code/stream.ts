@@ -24,9 +24,8 @@ const systemSubtypes = new Set(['init', 'task_started', 'task_notification', 'ap
 /** The stop reasons of a successful turn. */
 const successReasons = new Set(['completed', 'tool_deferred', 'background_requested']);
 
-/** Creates a reader of the event stream of Claude Code (`--output-format stream-json`). */
-export function claudeCodeReader(): Reader {
-  const subagents = trackClaudeSubagents();
+/** Creates a function that reads parsed events of Claude Code. */
+export function claudeEventReader(subagents = trackClaudeSubagents()): (event: JsonObject) => readonly AgentEvent[] {
   const isRepeated = createRepeatCheck();
   /** The message in progress, according to partial messages. */
   let currentMessage: string | undefined;
@@ -70,7 +69,13 @@ export function claudeCodeReader(): Reader {
     return noEvents;
   }
 
-  const { read, end } = jsonReader(readEvent);
+  return readEvent;
+}
+
+/** Creates a reader of the event stream of Claude Code (`--output-format stream-json`). */
+export function claudeCodeReader(): Reader {
+  const subagents = trackClaudeSubagents();
+  const { read, end } = jsonReader(claudeEventReader(subagents));
   return {
     read(line) {
       // Most lines of a stream with partial messages are pieces of text. The whole text follows, so they are not

@@ -26,7 +26,15 @@ export interface CodexOptions {
 }
 
 /** Creates a reader of the event stream of Codex (`exec --json`). */
-export function codexReader({ model, resumed = false }: CodexOptions = {}): Reader {
+export function codexReader(options: CodexOptions = {}): Reader {
+  return jsonReader(codexEventReader(options));
+}
+
+/** Creates a function that reads parsed events of Codex. */
+export function codexEventReader({
+  model,
+  resumed = false,
+}: CodexOptions = {}): (event: JsonObject) => readonly AgentEvent[] {
   const openItems = new Set<string>();
   const threads = trackCodexThreads();
   let calls = 0;
@@ -87,7 +95,7 @@ export function codexReader({ model, resumed = false }: CodexOptions = {}): Read
     return [{ type: 'total', of: 'thread', calls: calls + 1, ...details, ...tokens }];
   }
 
-  return jsonReader(readEvent);
+  return readEvent;
 }
 
 interface CodexCall {

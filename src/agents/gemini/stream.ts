@@ -13,6 +13,11 @@ export const geminiAgentTool = 'invoke_agent';
 
 /** Creates a reader of the event stream of Gemini CLI. */
 export function geminiReader(): Reader {
+  return jsonReader(geminiEventReader());
+}
+
+/** Creates a function that reads parsed events of Gemini CLI. */
+export function geminiEventReader(): (event: JsonObject) => readonly AgentEvent[] {
   const openCalls = new Map<string, string>();
   /** The message of Gemini's own loop detector, which ends a run and reports success. */
   let loopMessage: string | undefined;
@@ -87,7 +92,7 @@ export function geminiReader(): Reader {
     return events;
   }
 
-  return jsonReader(readEvent);
+  return readEvent;
 }
 
 /** The name and prompt of the subagent that a call starts. */

@@ -11,7 +11,12 @@ export interface OpencodeOptions {
 }
 
 /** Creates a reader of the event stream of opencode (`run --format json`). */
-export function opencodeReader({ model }: OpencodeOptions = {}): Reader {
+export function opencodeReader(options: OpencodeOptions = {}): Reader {
+  return jsonReader(opencodeEventReader(options));
+}
+
+/** Creates a function that reads parsed events of opencode. */
+export function opencodeEventReader({ model }: OpencodeOptions = {}): (event: JsonObject) => readonly AgentEvent[] {
   let session: string | undefined;
 
   function readEvent(event: JsonObject): readonly AgentEvent[] {
@@ -50,5 +55,5 @@ export function opencodeReader({ model }: OpencodeOptions = {}): Reader {
     }
   }
 
-  return jsonReader(readEvent);
+  return readEvent;
 }

@@ -127,6 +127,8 @@ export interface NoticeEvent {
   readonly type: 'notice';
   readonly level: 'info' | 'warning' | 'error';
   readonly text: string;
+  /** Whether it is a message of the reader: about lines that it does not understand. */
+  readonly isAboutReading?: boolean;
 }
 
 /** Text that is not an event, to be shown unchanged. */

@@ -44,6 +44,8 @@ export function createOutputReader(
     for (const event of events) {
       attempt(() => onEvent(event));
       attempt(() => eventRenderer?.render(event));
+      if (mode === 'pass' && event.type === 'notice' && event.isAboutReading === true)
+        attempt(() => options.quiet || screen.printLine(`switchgear: ${event.text}`));
       if (mode === 'events' && event.type !== 'heartbeat') attempt(() => emit('event', event));
     }
   }

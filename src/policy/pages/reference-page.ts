@@ -92,7 +92,7 @@ A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \
 patterns that match the tool, then of the tool's own name, then of the code; later ones override earlier ones.
 \`tool_x\` is another name of the tool \`x\`. A rule may also be a line:
 \`'ability:shell.execute|abort|"No shell."'\`. A mapping has \`kind\`, the field that holds the kind of a line
-(default \`type\`), and \`events\`: see [run](../guides/run.md).`;
+(default \`type\`), and \`events\`: see [JSON lines](../guides/json-lines.md).`;
 
 const budgets = `Limits that several tasks share; by default there are none. Two budgets must differ in scope, unit or
 window. The guide [tasks and budgets](../guides/tasks-and-budgets.md) explains how they are counted.`;

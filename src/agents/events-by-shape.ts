@@ -1,0 +1,178 @@
+/**
+ * Reads programs that nobody has described: each JSON line is read by its shape, whichever known agent or model API
+ * prints lines like it, in any mix. What is not understood counts as a sign of life only, and is reported once.
+ */
+
+import { textOf } from '../core/foreign-text.ts';
+import { quoteValue } from '../core/quote.ts';
+import { claudeEventReader } from './claude-code/stream.ts';
+import { codexEventReader } from './codex/stream.ts';
+import { geminiEventReader } from './gemini/stream.ts';
+import { opencodeEventReader } from './opencode/stream.ts';
+import { modelResponseReader } from './other/model-responses.ts';
+import { plainTextReader } from './other/plain-text.ts';
+import { parseCallInput, readUsage, type ShapeReader, simpleEventReader } from './other/simple-events.ts';
+import type { AgentEvent } from './reading/agent-event.ts';
+import {
+  asObject,
+  asText,
+  heartbeatOnly,
+  type JsonObject,
+  jsonReader,
+  noEvents,
+  type Reader,
+} from './reading/reader.ts';
+
+/** Lines of server-sent events: their data is a JSON line, their other fields say nothing. */
+const dataPattern = /^data:\s*(?=\{)/;
+const framePattern = /^(event|id|retry):|^data:\s*\[DONE\]|^:/;
+
+/** Creates a reader of text and of JSON lines of any known shape. */
+export function eventsByShapeReader(): Reader {
+  const text = plainTextReader();
+  const readers = createShapeReaders();
+  let isReported = false;
+  /** Whether usage was counted since the last line that closes a run or a turn. */
+  let hasUsage = false;
+  let unnamed = 0;
+
+  function readEvent(event: JsonObject): readonly AgentEvent[] {
+    let events: readonly AgentEvent[] | undefined;
+    for (const read of readers) {
+      events = read(event);
+      if (events !== undefined) break;
+    }
+    if (events === undefined) return reportOnce(event);
+    const isClosing = events.some(({ type }) => type === 'result');
+    // A closing line sums up what was counted before, and some lines of a message repeat its usage.
+    const { usage, model, id } = event.usage === undefined ? asObject(event.message) : event;
+    const isCounted = hasUsageEvent(events) || asText(id) !== undefined || (isClosing && hasUsage);
+    if (usage !== undefined && !isCounted)
+      events = [...events, ...(readUsage({ usage, model }, () => `usage-${++unnamed}`) ?? noEvents)];
+    hasUsage = !isClosing && (hasUsage || hasUsageEvent(events));
+    return events;
+  }
+
+  function reportOnce(event: JsonObject): readonly AgentEvent[] {
+    if (isReported) return noEvents;
+    isReported = true;
+    const notice = { type: 'notice', level: 'warning', text: describeUnknown(event), isAboutReading: true } as const;
+    return [notice, ...heartbeatOnly];
+  }
+
+  const json = jsonReader(readEvent);
+  return {
+    read(line) {
+      if (/^\s*\{/.test(line)) return json.read(line);
+      if (dataPattern.test(line)) return json.read(line.replace(dataPattern, ''));
+      return framePattern.test(line) ? noEvents : text.read(line);
+    },
+    end: text.end,
+  };
+}
+
+function hasUsageEvent(events: readonly AgentEvent[]): boolean {
+  return events.some(({ type }) => type === 'usage' || type === 'total');
+}
+
+/** The readers in the order in which they are asked: the more particular a shape, the earlier. */
+function createShapeReaders(): readonly ShapeReader[] {
+  const [claude, codex, gemini, opencode] = [
+    claudeEventReader(),
+    codexEventReader(),
+    geminiEventReader(),
+    opencodeEventReader(),
+  ];
+  let unnamed = 0;
+  return [
+    (event) => (isOpencode(event) ? opencode(event) : undefined),
+    (event) => (/^(thread|turn|item)\./.test(textOf(event.type)) ? codex(event) : undefined),
+    (event) => (isGemini(event) ? gemini(event) : undefined),
+    (event) => {
+      const known = asClaude(event, () => `unnamed-block-${++unnamed}`);
+      return known === undefined ? undefined : claude(known);
+    },
+    modelResponseReader(),
+    simpleEventReader(),
+  ];
+}
+
+function isOpencode(event: JsonObject): boolean {
+  return asText(event.sessionID) !== undefined && (asObject(event.part) === event.part || event.error !== undefined);
+}
+
+function isGemini(event: JsonObject): boolean {
+  switch (event.type) {
+    case 'init':
+      return asText(event.session_id) !== undefined;
+    case 'message':
+      return asText(event.role) !== undefined && typeof event.content === 'string' && 'delta' in event;
+    case 'tool_use':
+    case 'tool_result':
+      return asText(event.tool_id) !== undefined;
+    case 'result':
+      return asText(event.status) !== undefined && 'stats' in event;
+    default:
+      return false;
+  }
+}
+
+/** The event in the form of Claude Code, if it has that shape; its content blocks may be anywhere usual. */
+function asClaude(event: JsonObject, nameCall: () => string): JsonObject | undefined {
+  switch (event.type) {
+    case 'system':
+      return asText(event.subtype) === undefined ? undefined : event;
+    case 'stream_event':
+      return asObject(event.event) === event.event ? event : undefined;
+    case 'result':
+      return asText(event.subtype) !== undefined || 'modelUsage' in event ? event : undefined;
+    default:
+      break;
+  }
+  const role = event.type === 'message' || event.type === undefined ? event.role : event.type;
+  if (role !== 'assistant' && role !== 'user') return undefined;
+  const isWrapped = asObject(event.message) === event.message;
+  const message = isWrapped ? asObject(event.message) : event;
+  const content = typeof message.content === 'string' && isWrapped ? [textBlock(message.content)] : message.content;
+  if (!Array.isArray(content)) return undefined;
+  const blocks = content.map((block) => asBlock(asObject(block), nameCall));
+  if (blocks.length > 0 && !blocks.some(({ type }) => knownBlock.test(textOf(type)))) return undefined;
+  return { ...event, type: role, message: { ...message, content: blocks } };
+}
+
+const knownBlock =
+  /^(text|tool_use|tool_result|thinking|redacted_thinking|image|document|server_tool_use|\w+_tool_result)$/;
+
+function textBlock(text: string): JsonObject {
+  return { type: 'text', text };
+}
+
+/** A content block with the names of Anthropic's. */
+function asBlock(block: JsonObject, nameCall: () => string): JsonObject {
+  switch (block.type) {
+    case 'output_text':
+    case 'input_text':
+      return { ...block, type: 'text' };
+    case 'tool_use':
+    case 'tool-call':
+    case 'tool_call':
+      return {
+        type: 'tool_use',
+        id: block.id ?? block.toolCallId ?? nameCall(),
+        name: block.name ?? block.toolName,
+        input: parseCallInput(block.input ?? block.args ?? block.arguments),
+      };
+    case 'tool-result':
+      return { type: 'tool_result', tool_use_id: block.toolCallId, content: block.output ?? block.result };
+    default:
+      return block;
+  }
+}
+
+/** Names an event without its contents. */
+function describeUnknown(event: JsonObject): string {
+  const type = asText(event.type);
+  const keys = Object.keys(event).slice(0, 5).map(quoteValue).join(', ');
+  const what = type === undefined ? `with the fields ${keys || 'none'}` : `of type ${quoteValue(type)}`;
+  return `not understood: JSON lines ${what}; only limits of time hold for them (--mapping FILE says what they are)`;
+}

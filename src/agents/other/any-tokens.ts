@@ -1,0 +1,56 @@
+/** Reads token counts in the spellings of all providers, for programs that nobody has described. */
+
+import type { Tokens } from '../reading/agent-event.ts';
+import { asCount, asObject, type JsonObject } from '../reading/reader.ts';
+import { sumSeparateCounts } from '../reading/tokens.ts';
+
+const inputNames =
+  'input_tokens inputTokens prompt_tokens promptTokens promptTokenCount prompt_token_count input prompt'.split(' ');
+const outputNames = (
+  'output_tokens outputTokens completion_tokens completionTokens candidatesTokenCount candidates_token_count output ' +
+  'completion'
+).split(' ');
+/** Thoughts that are not part of the output. */
+const thoughtNames = ['thoughtsTokenCount', 'thoughts_token_count'];
+const totalNames = ['total_tokens', 'totalTokens', 'totalTokenCount', 'total_token_count'];
+/** Cached input that is not part of the input, and that is. */
+const separateReadNames = ['cache_read_input_tokens', 'cacheReadInputTokens'];
+const separateWriteNames = ['cache_creation_input_tokens', 'cacheCreationInputTokens'];
+const includedReadNames = (
+  'cacheReadTokens cache_read_tokens cached_input_tokens cachedInputTokens cached_tokens cachedTokens ' +
+  'cachedContentTokenCount cached_content_token_count'
+).split(' ');
+const includedWriteNames = ['cacheWriteTokens', 'cache_write_tokens', 'cache_write_input_tokens'];
+
+/** The tokens of a usage object; undefined if it has no count that can be read. */
+export function readAnyTokens(usage: JsonObject): Tokens | undefined {
+  const output = pick(usage, outputNames) + pick(usage, thoughtNames);
+  const input = pick(usage, inputNames);
+  const separateRead = pick(usage, separateReadNames);
+  const separateWrite = pick(usage, separateWriteNames);
+  // Where only the sum is known, it is priced as output, the dearer of both.
+  const tokens =
+    separateRead + separateWrite > 0
+      ? sumSeparateCounts(input, output, separateRead, separateWrite)
+      : {
+          inputTokens: input,
+          outputTokens: input + output > 0 ? output : pick(usage, totalNames),
+          cacheReadTokens: pick(withDetails(usage), includedReadNames),
+          cacheWriteTokens: pick(withDetails(usage), includedWriteNames),
+        };
+  return tokens.inputTokens + tokens.outputTokens > 0 ? tokens : undefined;
+}
+
+function withDetails(usage: JsonObject): JsonObject {
+  const details = usage.input_tokens_details ?? usage.prompt_tokens_details ?? usage.inputTokenDetails;
+  return { ...asObject(details), ...usage };
+}
+
+/** The first count under one of the names. */
+function pick(fields: JsonObject, names: readonly string[]): number {
+  for (const name of names) {
+    const count = asCount(fields[name]);
+    if (count > 0) return count;
+  }
+  return 0;
+}
