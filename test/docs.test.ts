@@ -25,6 +25,7 @@ import {
   testPrograms,
 } from './harness/doc-programs.ts';
 import { listEntryPoints, readPackage, readText, root } from './harness/source.ts';
+import { bin } from './harness/switchgear-bin.ts';
 
 const programFolder = createProgramFolder(
   root,
@@ -108,11 +109,11 @@ test('every command on a page exists, and switchgear commands work', (context) =
         const [, args] = /^(?:npx )?switchgear (.+)$/.exec(line) ?? [];
         if (args === undefined) continue;
         ours++;
-        const { status, stdout, stderr } = spawnSync(
-          process.execPath,
-          [join(root, 'bin', 'switchgear.cjs'), ...args.split(/\s+/).map(unquoted)],
-          { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder, XDG_STATE_HOME: '' } },
-        );
+        const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args.split(/\s+/).map(unquoted)], {
+          cwd: folder,
+          encoding: 'utf8',
+          env: { ...process.env, HOME: folder, XDG_STATE_HOME: '' },
+        });
         assert.equal(status, 0, `${path}: ${line}\n${stdout}${stderr}`);
       }
     }

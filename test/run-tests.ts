@@ -10,6 +10,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { buildCommand } from './built-command.ts';
 import type { Tally } from './count-reporter.ts';
 import { root } from './harness/source.ts';
 import { findProgram, isCi, makeReady } from './services.ts';
@@ -65,7 +66,11 @@ async function runNode(args: readonly string[]): Promise<{ readonly code: number
     ],
     {
       cwd: root,
-      env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...testEnvironment(process.env) },
+      env: {
+        BUILT_COMMAND: buildCommand(join(folder, 'command')),
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        ...testEnvironment(process.env),
+      },
       stdio: 'inherit',
     },
   );

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
-const cli = fileURLToPath(new URL('../dist/cli/', import.meta.url));
+/** The folder of the command that was built, unless the first argument names another one. */
+const cli = process.argv[2] ?? fileURLToPath(new URL('../dist/cli/', import.meta.url));
 
 /** What every hook needs; elsewhere it is loaded when it is asked for. */
 const needed: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { bin } from '../../harness/switchgear-bin.ts';
+import { sourceBin } from '../../harness/switchgear-bin.ts';
 import { type Attempts, holdAll, notTried, waitFor } from './attempts.ts';
 
 /** A user id that owns nothing here; no account is needed to run as it. */
@@ -31,7 +31,7 @@ test('held: another user cannot read, write, replace or signal what belongs to t
     XDG_STATE_HOME: join(folder, 'state'),
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
   };
-  const child = spawn(process.execPath, [bin, 'run', '--quiet', '--', 'sleep', '600'], {
+  const child = spawn(process.execPath, [sourceBin, 'run', '--quiet', '--', 'sleep', '600'], {
     cwd: folder,
     env,
     stdio: 'ignore',
@@ -66,7 +66,9 @@ test('held: another user cannot read, write, replace or signal what belongs to t
   context.after(() => rmSync(own, { recursive: true, force: true }));
   chmodSync(own, 0o777);
   writeFileSync(join(own, 'kept'), '');
-  const halt = as(stranger, [process.execPath, bin, 'halt', '--all', '--store', `sqlite:${state}`], { HOME: own });
+  const halt = as(stranger, [process.execPath, sourceBin, 'halt', '--all', '--store', `sqlite:${state}`], {
+    HOME: own,
+  });
   assert.notEqual(halt.status, 0, halt.stdout);
   assert.equal(child.exitCode, null, 'another user halted the run');
 });

@@ -15,9 +15,9 @@ import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import { loadPolicy } from '../../../src/policy/index.ts';
 import { gone } from '../../chains/abilities/call-ability.ts';
 import { compiled } from '../../harness/compiled.ts';
+import { bin } from '../../harness/switchgear-bin.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const bin = file('../../../bin/switchgear.cjs');
 const seed = readFileSync(file('../../fixtures/seed-chain.yaml'), 'utf8');
 const looking = 'on_missing: pending\nlookup: [outputs, args]\n';
 

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { compiled } from '../../harness/compiled.ts';
-import { bin } from '../../harness/switchgear-bin.ts';
+import { sourceBin } from '../../harness/switchgear-bin.ts';
 import { bash, newSession } from '../../hooks/hook-session.ts';
 
 /** The modules that one hook process loads; `policy` is written beside it. */
@@ -23,7 +23,7 @@ function loadedModules(context: TestContext, policy?: string): readonly string[]
     const record = (url) => appendFileSync(${JSON.stringify(log)}, url + '\\n');
     registerHooks({ load(url, context, next) { record(url); return next(url, context); } });`,
   );
-  const { status, stderr } = spawnSync(process.execPath, ['--import', recorder, bin, 'hook', 'claude-code'], {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', recorder, sourceBin, 'hook', 'claude-code'], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...compiled, PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store },
