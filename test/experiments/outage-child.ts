@@ -44,6 +44,21 @@ async function healed(): Promise<number> {
   return performance.now() - began;
 }
 
+/** What the store says in the end. A machine that stands still for a deadline is away once more: then it asks again. */
+async function readTotals(): Promise<{ readonly money: number; readonly count: number }> {
+  let money = -1;
+  let count = 0;
+  for (let tries = 0; tries < 10 && (money === -1 || events.at(-1) === 'degraded'); tries++) {
+    await healed();
+    await shared.settled();
+    const [stored] = await shared.read('counter', 1);
+    const probe = await shared.commit({ adds: [{ key: 'money', amount: 0 }] });
+    money = probe.status === 'committed' ? (probe.totals[0] ?? -1) : -1;
+    count = (stored?.state as { count: number } | undefined)?.count ?? 0;
+  }
+  return { money, count };
+}
+
 process.on(
   'message',
   async (message: { readonly decisions?: number; readonly heal?: boolean; readonly end?: boolean }) => {
@@ -60,12 +75,7 @@ process.on(
     } else if (message.heal) {
       process.send?.(await healed());
     } else {
-      await healed();
-      await shared.settled();
-      const [stored] = await shared.read('counter', 1);
-      const probe = await shared.commit({ adds: [{ key: 'money', amount: 0 }] });
-      const money = probe.status === 'committed' ? probe.totals[0] : -1;
-      const count = (stored?.state as { count: number } | undefined)?.count ?? 0;
+      const { money, count } = await readTotals();
       process.send?.({ granted, counted, money, count, events, unhandled });
     }
   },
