@@ -1,6 +1,6 @@
 /**
- * Builds the command as the package has it, into a folder of one run of the tests. Tests start it hundreds of times, and
- * from the source each start would read and strip a hundred files.
+ * Builds the command as the package has it, into a folder of one run of the tests. Tests start it hundreds of times,
+ * and from the source each start would read and strip a hundred files.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -16,6 +16,9 @@ type Endings = Map<string, Ending>;
 /** Clauses that are advice: there is nothing in them that a stand-in could fail to do. */
 const advice = new Set(['P37', 'P50', 'D43']);
 
+/** A file that hangs is ended after this time. */
+const fileMaxMs = 120_000;
+
 const stage = new Set([
   ...ids('P', [1, 50]),
   ...ids('C', [1, 30], [33, 39]),
@@ -91,7 +94,7 @@ async function runClauseTests(execArgv: string[], subject: string): Promise<Endi
   const stderr = new Map<string, string>();
   const loaded = new Set<string>();
   process.env.SWITCHGEAR_SUBJECT = execArgv.length > 0 ? 'null' : 'real';
-  for await (const { type, data } of run({ files, cwd: root, concurrency: 2, timeout: 20_000, execArgv })) {
+  for await (const { type, data } of run({ files, cwd: root, concurrency: 2, timeout: fileMaxMs, execArgv })) {
     if (type === 'test:stderr') stderr.set(data.file ?? '', (stderr.get(data.file ?? '') ?? '') + data.message);
     if ((type !== 'test:pass' && type !== 'test:fail') || data.details.type === 'suite') continue;
     if (files.includes(data.name)) {
