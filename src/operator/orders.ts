@@ -10,8 +10,14 @@ import type { Operator } from './authorize.ts';
 import { findLastSeq, readJournalEntries } from './journal.ts';
 import { listTasks, type OperatorTask } from './tasks.ts';
 
-/** The longest wait for acknowledgements. Every gear reads its orders at least once a second. */
-const acknowledgeTimeoutMs = 1_500;
+/**
+ * The longest wait for the acknowledgement of a known task. Every gear reads its orders at least once a second, but a
+ * busy machine delays it; a task whose process is gone is not waited for.
+ */
+const acknowledgeTimeoutMs = 15_000;
+/** The longest wait for a task that is not published yet, and for any task at all. */
+const unknownTaskTimeoutMs = 1_500;
+const anyTaskTimeoutMs = 500;
 const pollMs = 50;
 
 /** The journal entry of an order. */
@@ -70,7 +76,7 @@ const orderKinds: Readonly<Record<TaskOrder, OrderKind>> = {
   },
 };
 
-/** Sends an order to a task or to all tasks and waits up to 1.5 s for acknowledgements. */
+/** Sends an order to a task or to all tasks and waits for acknowledgements. */
 export async function orderTasks(
   store: CrossProcessStore,
   order: TaskOrder,
@@ -101,14 +107,14 @@ async function waitForAcknowledgements(
   const tasks = new Set<string>();
   let nextSeq = fromSeq;
   const isDone = () => (targets.length === 0 ? tasks.size > 0 : targets.every((id) => tasks.has(id)));
-  for (let waitedMs = 0; waitedMs < acknowledgeTimeoutMs && !isDone(); waitedMs += pollMs) {
+  const unknownMs = target === null ? anyTaskTimeoutMs : unknownTaskTimeoutMs;
+  const timeoutMs = targets.length === 0 ? unknownMs : acknowledgeTimeoutMs;
+  for (let waitedMs = 0; waitedMs <= timeoutMs && !isDone(); waitedMs += pollMs) {
     for (const { seq, type, task } of await readJournalEntries(shared, nextSeq, journalEntriesMax)) {
       nextSeq = seq + 1;
       if (type === acknowledgement && task !== undefined) tasks.add(task);
     }
-    // An order to all tasks on a store without a known task waits 0.5 s only.
-    if (targets.length === 0 && target === null && waitedMs >= acknowledgeTimeoutMs / 3) break;
-    await sleep(pollMs);
+    if (!isDone()) await sleep(pollMs);
   }
   return [...tasks];
 }

@@ -10,13 +10,18 @@ import type { ProcessTree } from './process-tree.ts';
 /** The programs that an agent has left running. */
 export interface LeftBehind {
   readonly processes: readonly LeftProcess[];
-  /** Whether they were ended, have ended by themselves, or still run. */
-  readonly how: 'ended' | 'finished' | 'left';
   /** Whether they did work of their own after the end of the agent: used the processor, or started programs. */
   readonly worked: boolean;
 }
 
-export interface LeftProcess {
+/** A process that an agent has left running. */
+export interface LeftProcess extends NamedProcess {
+  /** Whether it was ended, has ended by itself, or still runs. */
+  readonly how: 'ended' | 'finished' | 'left';
+}
+
+/** A process as a person sees it. */
+export interface NamedProcess {
   readonly pid: number;
   readonly name: string;
 }
@@ -24,49 +29,61 @@ export interface LeftProcess {
 export interface LeftBehindOptions {
   readonly mode: 'end' | 'leave' | 'wait';
   readonly graceMs: number;
-  /** Aborts when the tree is being ended for another reason. */
+  /** Aborts when the tree is being ended for another reason; `ended` then settles after the end. */
   readonly stop: AbortSignal;
+  ended(): Promise<unknown> | undefined;
 }
 
 /** Waits for the remaining programs and ends them as the options say; returns undefined if there were none. */
 export async function handleLeftBehind(
   tree: ProcessTree,
   clock: Clock,
-  { mode, graceMs, stop }: LeftBehindOptions,
+  { mode, graceMs, stop, ended }: LeftBehindOptions,
 ): Promise<LeftBehind | undefined> {
   const startedMs = clock.nowMs();
   let alive = tree.scan();
   // Tools of an agent usually end right after it, and are not worth a word.
-  while (alive.length > 0 && clock.nowMs() - startedMs < leftBehindMs && !stop.aborted) {
+  while ((alive.length > 0 || !tree.isSettled) && clock.nowMs() - startedMs < leftBehindMs && !stop.aborted) {
     await wait(clock, treePollMs, stop);
     alive = tree.scan();
   }
   if (alive.length === 0 || stop.aborted) return undefined;
   const work = measureWork(alive);
-  const left = nameProcesses(alive);
-  if (mode === 'leave') return { processes: left, how: 'left', worked: false };
+  const describe = (processes: readonly ProcessInfo[], how: (process: ProcessInfo) => LeftProcess['how']) => ({
+    processes: processes.map((each) => ({ ...nameProcess(each), how: how(each) })),
+    worked: work.worked,
+  });
+  if (mode === 'leave') return describe(alive, () => 'left');
+  const first = alive;
+  let last = alive;
   const untilMs = mode === 'wait' ? Number.POSITIVE_INFINITY : startedMs + graceMs;
   while (alive.length > 0 && clock.nowMs() < untilMs && !stop.aborted) {
     await wait(clock, Math.min(treePollMs, Math.max(1, untilMs - clock.nowMs())), stop);
     alive = tree.scan();
     work.look(alive);
+    // Processes that are gone after the stop did not end by themselves: their end has begun.
+    if (!stop.aborted) last = alive;
   }
-  if (alive.length === 0) return { processes: left, how: 'finished', worked: work.worked };
-  const last = nameProcesses(alive);
-  if (!stop.aborted) await endTree(tree, clock, { signal: 'SIGTERM', graceMs: Math.min(graceMs, leftoverGraceMs) });
-  return { processes: last, how: 'ended', worked: work.worked };
+  if (alive.length === 0 && !stop.aborted) return describe(first, () => 'finished');
+  if (stop.aborted) await ended();
+  else await endTree(tree, clock, { signal: 'SIGTERM', graceMs: Math.min(graceMs, leftoverGraceMs) });
+  const remaining = tree.scan();
+  const isRemaining = ({ pid, began }: ProcessInfo) =>
+    remaining.some((each) => each.pid === pid && each.began === began);
+  const others = remaining.filter((each) => !last.some(({ pid, began }) => each.pid === pid && each.began === began));
+  return describe([...last, ...others], (each) => (isRemaining(each) ? 'left' : 'ended'));
 }
 
 /** Names processes for a person: `node (1234), sleep (1235)`. */
-export function formatProcesses(processes: readonly LeftProcess[]): string {
+export function formatProcesses(processes: readonly NamedProcess[]): string {
   const shown = processes.slice(0, namedProcessesMax).map(({ name, pid }) => `${name} (${pid})`);
   const more = processes.length - shown.length;
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
 }
 
-/** The names of processes; a program chooses its own name, so only plain characters of it are kept. */
-export function nameProcesses(processes: readonly ProcessInfo[]): readonly LeftProcess[] {
-  return processes.map(({ pid, name }) => ({ pid, name: name.replaceAll(/[^\w.:+-]+/g, '_') }));
+/** The name of a process; a program chooses its own name, so only plain characters of it are kept. */
+export function nameProcess({ pid, name }: ProcessInfo): NamedProcess {
+  return { pid, name: name.replaceAll(/[^\w.:+-]+/g, '_') };
 }
 
 /** A tick is 10 ms on all common systems; an idle program uses almost none. */

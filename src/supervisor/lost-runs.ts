@@ -9,7 +9,7 @@ import { systemClock, wait } from '../platform/system-clock.ts';
 import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
 import { type EndTreeResult, endTree } from './end-tree.ts';
-import { formatProcesses, nameProcesses } from './left-behind.ts';
+import { formatProcesses, nameProcess } from './left-behind.ts';
 import type { ProcessInfo } from './process-table.ts';
 import { type ProcessTree, processTree } from './process-tree.ts';
 import { isAlive, isHere, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
@@ -87,7 +87,7 @@ function describeLoss({ task, agent }: RunRecord, remaining: readonly ProcessInf
   const cause = `${agent}: its supervisor was killed, or the machine went down`;
   if (remaining === undefined) return [`${cause}; whether its processes still run cannot be looked up here`];
   if (remaining.length === 0) return [`${cause}; none of its processes runs`];
-  const names = formatProcesses(nameProcesses(remaining));
+  const names = formatProcesses(remaining.map(nameProcess));
   return [`${cause}; still running without limits: ${names}; end them with: switchgear halt ${task}`];
 }
 

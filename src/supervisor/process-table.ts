@@ -18,20 +18,55 @@ export interface ProcessInfo {
   readonly hasTerminal: boolean;
 }
 
+/** The processes of a moment. */
+export interface ProcessList {
+  readonly processes: readonly ProcessInfo[];
+  /** Whether no process ended while the list was made; one that ended may have started another one unseen. */
+  readonly isComplete: boolean;
+}
+
 /** Lists all running processes, without zombies. */
 export function listProcesses(): readonly ProcessInfo[] {
+  return readProcessList().processes;
+}
+
+/** Lists all running processes, without zombies, and says whether the list can be relied on. */
+export function readProcessList(): ProcessList {
   const pids = listPids('/proc');
-  return pids.length > 0 ? pids.flatMap((pid) => findProcess(pid) ?? []) : listByPs();
+  if (pids.length === 0) return { processes: listByPs(), isComplete: true };
+  const processes: ProcessInfo[] = [];
+  let isComplete = true;
+  for (const pid of pids) {
+    const text = readStat(pid);
+    const found = text === undefined ? undefined : parseStat(pid, text);
+    if (found !== undefined) processes.push(found);
+    isComplete &&= text !== undefined;
+  }
+  return { processes, isComplete };
 }
 
 /** Finds a running process by its id. */
 export function findProcess(pid: number): ProcessInfo | undefined {
-  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  const text = readStat(pid);
   if (text === undefined) return hasProc() ? undefined : listByPs(pid)[0];
+  return parseStat(pid, text);
+}
+
+/** Finds a process, even one that has ended, as long as its parent has not read its exit. */
+export function findEvenEnded(pid: number): ProcessInfo | undefined {
+  const text = readStat(pid);
+  return text === undefined ? findProcess(pid) : parseStat(pid, text, true);
+}
+
+function readStat(pid: number): string | undefined {
+  return readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+}
+
+function parseStat(pid: number, text: string, allowsZombie = false): ProcessInfo | undefined {
   // The second field is the name in parentheses, which may contain any characters.
   const nameEnd = text.lastIndexOf(')');
   const fields = text.slice(nameEnd + 2).split(' ');
-  if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+  if (!allowsZombie && (fields[0] === 'Z' || fields[0] === 'X')) return undefined;
   const [, parent, group, session, terminal] = fields.map(Number);
   const name = text.slice(text.indexOf('(') + 1, nameEnd);
   const began = fields[19] ?? '';
@@ -39,8 +74,14 @@ export function findProcess(pid: number): ProcessInfo | undefined {
 }
 
 /** Whether the environment of a process contains a text; false if it cannot be read. */
-export function hasEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean {
-  return readProcFile(`/proc/${pid}/environ`)?.includes(mark) ?? false;
+export function hasEnvironmentMark(process: ProcessInfo, mark: string): boolean {
+  return findEnvironmentMark(process, mark) ?? false;
+}
+
+/** As `hasEnvironmentMark`; undefined for an empty environment, as a process has while it starts a program. */
+export function findEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean | undefined {
+  const environment = readProcFile(`/proc/${pid}/environ`);
+  return environment?.length === 0 ? undefined : (environment?.includes(mark) ?? false);
 }
 
 /** The command line of a process; empty if it cannot be read. */
@@ -94,7 +135,7 @@ export function readPipeId(pid: number, descriptor: number): string | undefined 
 
 /** Whether a process is suspended by a signal. */
 export function isSuspended(pid: number): boolean {
-  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  const text = readStat(pid);
   const state =
     text === undefined && !hasProc()
       ? runPs(['-p', String(pid), '-o', 'stat='])
@@ -104,7 +145,7 @@ export function isSuspended(pid: number): boolean {
 
 /** The processor time that a process has used, in ticks of the system; 0 if it cannot be read. */
 export function readProcessorTicks(pid: number): number {
-  const text = readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  const text = readStat(pid);
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
   return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
 }

@@ -6,12 +6,14 @@
 
 import { knownMembersMax, processesMax } from '../core/limits.ts';
 import {
+  findEnvironmentMark,
+  findEvenEnded,
   findProcess,
   hasEnvironmentMark,
   listChildren,
-  listProcesses,
   type ProcessInfo,
   readPipeId,
+  readProcessList,
 } from './process-table.ts';
 
 /** A process that belongs to a tree: its id and its start time. */
@@ -20,12 +22,14 @@ export type TreeMember = readonly [pid: number, began: string];
 export interface ProcessTree {
   /** The command itself, once it runs. */
   readonly root: ProcessInfo | undefined;
-  /** Sets the process of the command. */
-  setRoot(pid: number): void;
+  /** Sets the process of the command, which may have ended already; `began` is its start time, if known. */
+  setRoot(pid: number, began?: string): void;
   /** Adds processes that are known to belong to the tree. */
   addMembers(members: readonly TreeMember[]): void;
   /** The running processes of the tree. */
   scan(): readonly ProcessInfo[];
+  /** Whether the last scan has missed none: no process was just starting a program, or ended during the scan. */
+  readonly isSettled: boolean;
   /** Looks for new children of the known processes, without a list of all processes. */
   scanChildren(): void;
   /** The known processes that another process cannot find by the mark. */
@@ -64,6 +68,9 @@ class MarkedTree implements ProcessTree {
   #pipes: readonly string[] = [];
   /** Processes outside of the tree, and how often they were looked at: a starting process has no environment yet. */
   #foreign: ForeignProcesses = new Map();
+  #isSettled = true;
+  /** Whether the session of the command has ended; its id may then belong to another one. */
+  #isSessionOver = false;
 
   constructor(mark: string, ownsSession: boolean) {
     this.#mark = mark;
@@ -74,10 +81,17 @@ class MarkedTree implements ProcessTree {
     return this.#root;
   }
 
-  setRoot(pid: number): void {
-    const root = findProcess(pid);
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  setRoot(pid: number, began?: string): void {
+    const found = findEvenEnded(pid);
+    const isOther = began !== undefined && found !== undefined && found.began !== began;
+    const root = began === undefined || found?.began === began ? found : describeEnded(pid, began);
     this.#root = root;
-    if (root === undefined) return;
+    this.#isSessionOver = isOther; // Its id, and with it that of its session, belongs to another process now.
+    if (root === undefined || isOther) return;
     this.#members.set(pid, root.began);
     if (!this.#ownsSession) return;
     this.#pipes = [1, 2].flatMap((descriptor) => readPipeId(pid, descriptor) ?? []);
@@ -91,7 +105,9 @@ class MarkedTree implements ProcessTree {
     const found = new Map<number, ProcessInfo>();
     const children = new Map<number, ProcessInfo[]>();
     const foreign: ForeignProcesses = new Map();
-    for (const each of listProcesses()) {
+    const { processes, isComplete } = readProcessList();
+    this.#isSettled = isComplete;
+    for (const each of processes) {
       const siblings = children.get(each.parent);
       if (siblings === undefined) children.set(each.parent, [each]);
       else siblings.push(each);
@@ -104,6 +120,9 @@ class MarkedTree implements ProcessTree {
     this.#foreign = foreign;
     this.#members = new Map();
     this.#sessions = new Set();
+    const root = this.#root;
+    if (root !== undefined && this.#isSettled)
+      this.#isSessionOver ||= ![...found.values()].some(({ session }) => session === root.pid);
     for (const each of found.values()) {
       if (this.#members.size < processesMax) this.#members.set(each.pid, each.began);
       if (this.#ownsSession || each.session !== this.#root?.session) this.#sessions.add(each.session);
@@ -117,13 +136,17 @@ class MarkedTree implements ProcessTree {
     if (this.#members.get(pid) === began) return true;
     if (this.#root !== undefined) {
       if (pid === this.#root.pid) return began === this.#root.began;
-      if (this.#ownsSession && each.session === this.#root.pid) return true;
+      if (this.#ownsSession && !this.#isSessionOver && each.session === this.#root.pid) return true;
       if (Number(began) < Number(this.#root.began)) return false; // An older process cannot be a descendant.
       if (this.#sessions.has(each.session)) return true;
     }
     const known = this.#foreign.get(pid);
     const looks = known?.began === began ? known.looks : 0;
-    if (looks < looksMax && (hasEnvironmentMark(each, `${this.#mark}=`) || this.#sharesPipe(pid))) return true;
+    if (looks < looksMax) {
+      const isMarked = findEnvironmentMark(each, `${this.#mark}=`);
+      if (isMarked === true || this.#sharesPipe(pid)) return true;
+      this.#isSettled &&= isMarked !== undefined;
+    }
     foreign.set(pid, { began, looks: looks + 1 });
     return false;
   }
@@ -136,12 +159,13 @@ class MarkedTree implements ProcessTree {
 
   scanChildren(): void {
     // The map grows during the iteration.
-    for (const pid of this.#members.keys()) {
+    for (const [pid, began] of this.#members) {
       if (this.#members.size > knownMembersMax) return;
       for (const child of listChildren(pid)) {
         if (this.#members.has(child) || child === process.pid) continue;
         const found = findProcess(child);
-        if (found?.parent === pid) this.#members.set(child, found.began);
+        // The id of a parent that has ended may belong to another process now.
+        if (found?.parent === pid && findProcess(pid)?.began === began) this.#members.set(child, found.began);
       }
     }
   }
@@ -158,6 +182,11 @@ class MarkedTree implements ProcessTree {
   hasRoot(): boolean {
     return this.#root !== undefined && findProcess(this.#root.pid)?.began === this.#root.began;
   }
+}
+
+/** A command that has ended, started in its own session. */
+function describeEnded(pid: number, began: string): ProcessInfo {
+  return { pid, parent: 0, group: pid, session: pid, began, name: '', hasTerminal: false };
 }
 
 /** After this many looks a process without the mark is taken for a process outside of the tree. */

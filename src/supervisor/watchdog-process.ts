@@ -29,7 +29,7 @@ export interface WatchdogOptions {
 
 /** A line from the supervisor; an empty object is a beat. */
 export interface SupervisorLine {
-  readonly root?: number;
+  readonly root?: TreeMember;
   readonly members?: readonly TreeMember[];
   /** The supervisor ends normally, and the watchdog exits. */
   readonly done?: boolean;
@@ -58,7 +58,7 @@ export function runWatchdog(optionsJson: string, supervisorPid: string): void {
   process.stdout.on('error', () => undefined); // The supervisor is gone, which the end of the input reports.
   readLines((line) => {
     silence.heard();
-    if (line.root !== undefined) tree.setRoot(line.root);
+    if (line.root !== undefined) tree.setRoot(...line.root);
     if (line.members !== undefined) tree.addMembers(line.members);
     isDone ||= line.done === true;
   });

@@ -22,7 +22,7 @@ export type WatchdogNews = 'replaced' | Exclude<WatchdogLine, 'beat'>;
 
 export interface Watchdog {
   /** Sets the process of the command. */
-  setRoot(pid: number): void;
+  setRoot(root: TreeMember): void;
   /** Adds processes of the tree that the watchdog cannot find by itself. */
   addMembers(members: readonly TreeMember[]): void;
   /** Sets the listener for news; it also gets the news so far. */
@@ -40,7 +40,7 @@ class ReplacedWatchdog implements Watchdog {
   readonly #options: WatchdogOptions;
   readonly #cancelBeat: () => void;
   #child: ChildProcess;
-  #root: number | undefined;
+  #root: TreeMember | undefined;
   #members: readonly TreeMember[] = [];
   #news: WatchdogNews[] = [];
   #listener: ((news: WatchdogNews) => void) | undefined;
@@ -56,9 +56,9 @@ class ReplacedWatchdog implements Watchdog {
     this.#cancelBeat = startInterval(watchdogBeatMs, () => this.#beat());
   }
 
-  setRoot(pid: number): void {
-    this.#root = pid;
-    this.#send({ root: pid });
+  setRoot(root: TreeMember): void {
+    this.#root = root;
+    this.#send({ root });
   }
 
   addMembers(members: readonly TreeMember[]): void {

@@ -183,7 +183,8 @@ test('attack 02: without a terminal nobody answers while an agent runs, but an e
   assert.doesNotMatch(refused.err, /unattended/);
   const declined = await place.run(['inbox', 'decline', 'ask-1']);
   assert.equal(declined.code, 0, declined.err);
-  assert.equal((await place.run(['halt', '--all', '--reason', 'night'])).code, 0);
+  const halted = await place.run(['halt', '--all', '--reason', 'night']);
+  assert.equal(halted.code, 0, halted.err);
   assert.equal((await running.finished).code, 75);
 });
 

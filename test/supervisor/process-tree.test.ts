@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { endTree, signalTree } from '../../src/supervisor/end-tree.ts';
@@ -113,4 +114,34 @@ test('the process list contains the current process with its parent', () => {
   const own = listProcesses().find(({ pid }) => pid === process.pid);
   assert.equal(own?.parent, process.ppid);
   assert.deepEqual(own, findProcess(process.pid));
+});
+
+test('children of a process that has got the id of an ended member do not join the tree', seconds, async () => {
+  const { tree, child } = await planted('sleep 1000 & echo ready; wait');
+  const other = processTree(makeMarkName('other'), false);
+  other.addMembers([[child.pid!, `${Number(findProcess(child.pid!)!.began) - 1}`]]);
+  other.scanChildren();
+  assert.deepEqual(other.scan(), []);
+  await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 1_000 });
+});
+
+test('the session of a process that has got the id of an ended command does not join the tree', seconds, async () => {
+  const { tree, child } = await planted('sleep 1000 & echo ready; wait');
+  const other = processTree(makeMarkName('other'), true);
+  other.setRoot(child.pid!, `${Number(findProcess(child.pid!)!.began) - 1}`);
+  assert.deepEqual([other.hasRoot(), other.scan()], [false, []]);
+  await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 1_000 });
+});
+
+test('a command that has ended before anybody looked is known, with its session', seconds, async () => {
+  const child = spawn('sh', ['-c', '(sleep 1000 &); exit 0'], { detached: true, stdio: 'ignore' });
+  const isZombie = () => /^\d+ \(.*\) Z /.test(readFileSync(`/proc/${child.pid}/stat`, 'latin1'));
+  while (!isZombie()); // Its exit is read when the event loop turns.
+  const tree = processTree(makeMarkName('unmarked'), true);
+  tree.setRoot(child.pid!);
+  assert.deepEqual(
+    tree.scan().map(({ name }) => name),
+    ['sleep'],
+  );
+  await endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 1_000 });
 });

@@ -87,7 +87,7 @@ export async function runAttempt(
   try {
     const exit = await child.exited;
     const mode = options.observe ? 'leave' : options.leftBehind; // Observing ends nothing.
-    const wait = { mode, graceMs: options.graceMs, stop: isEnding.signal } as const;
+    const wait = { mode, graceMs: options.graceMs, stop: isEnding.signal, ended: () => ending } as const;
     const leftBehind = ending === undefined ? await handleLeftBehind(tree, clock, wait) : undefined;
     const endedTree = await ending;
     const maxDrainMs = endedTree === undefined ? Number.POSITIVE_INFINITY : haltedDrainMs;

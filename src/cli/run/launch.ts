@@ -103,9 +103,9 @@ export async function launch(
   });
   if ('pid' in child) {
     tree.setRoot(child.pid);
-    watchdog.setRoot(child.pid);
-    // The commands of an operator refuse to run below this process.
     if (tree.root !== undefined) {
+      watchdog.setRoot([child.pid, tree.root.began]);
+      // The commands of an operator refuse to run below this process.
       record = { ...record, agentProcess: describeProcess(tree.root) };
       writeRun(store, record);
     }

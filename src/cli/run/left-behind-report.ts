@@ -2,13 +2,18 @@
 
 import type { Card } from '../../core/card.ts';
 import { formatCount } from '../../operator/format.ts';
-import { formatProcesses, type LeftBehind } from '../../supervisor/left-behind.ts';
+import { formatProcesses, type LeftBehind, type LeftProcess } from '../../supervisor/left-behind.ts';
 import type { Attempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
 
 /** The programs as `run-ended` shows them. */
 export function describeLeftBehind(leftBehind: LeftBehind | undefined): readonly object[] {
-  return (leftBehind?.processes ?? []).map(({ pid, name }) => ({ pid, name, how: leftBehind!.how }));
+  return (leftBehind?.processes ?? []).map(({ pid, name, how }) => ({ pid, name, how }));
+}
+
+function sortProcesses({ processes }: LeftBehind) {
+  const find = (how: LeftProcess['how']) => processes.filter((each) => each.how === how);
+  return { ended: find('ended'), left: find('left') };
 }
 
 export function reportLeftBehind(context: RunCommandContext, { end, task, record }: Attempt): void {
@@ -18,20 +23,32 @@ export function reportLeftBehind(context: RunCommandContext, { end, task, record
   // The halt of a limit concerns the remaining programs; the agent itself cannot be continued.
   for (const { id, task: owner, kind, state } of gear.snapshot().cards)
     if (owner === task && kind === 'halt' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
-  const count = formatCount(leftBehind.processes.length, 'program');
-  const names = formatProcesses(leftBehind.processes);
   const cause = limit === undefined ? '' : ` (${limit})`;
-  if (leftBehind.how === 'left') screen.printLine(`switchgear: the agent ended and left ${count} running: ${names}`);
-  if (leftBehind.how === 'ended')
-    screen.printLine(`switchgear: ended ${count} that the agent left running${cause}: ${names}`);
-  if (leftBehind.how !== 'ended' || !leftBehind.worked || store.shared === undefined) return;
+  const { ended, left } = sortProcesses(leftBehind);
+  const name = (processes: readonly LeftProcess[]) => formatProcesses(processes);
+  const count = (processes: readonly LeftProcess[]) => formatCount(processes.length, 'program');
+  const isLeft = context.options.leftBehind === 'leave' || context.options.observe;
+  if (ended.length > 0)
+    screen.printLine(`switchgear: ended ${count(ended)} that the agent left running${cause}: ${name(ended)}`);
+  if (left.length > 0 && isLeft)
+    screen.printLine(`switchgear: the agent ended and left ${count(left)} running: ${name(left)}`);
+  else if (left.length > 0)
+    screen.printLine(`switchgear: could not end ${count(left)} that the agent left running${cause}: ${name(left)}`);
+  const deservesCard = (ended.length > 0 && leftBehind.worked) || (left.length > 0 && !isLeft);
+  if (!deservesCard || store.shared === undefined) return;
+  const parts = [
+    ended.length > 0 ? `ended${cause}: ${name(ended)}` : '',
+    left.length > 0 ? `still running without limits: ${name(left)}` : '',
+  ].filter((part) => part !== '');
+  const all = formatCount(ended.length + left.length, 'program');
+  const worked = leftBehind.worked ? ' that worked on' : '';
   const card: Card = {
     id: `card-left-${task}`,
     kind: 'notice',
     task,
     code: 'notice',
-    counters: { processes: leftBehind.processes.length },
-    evidence: [`${record.agent} ended and left ${count} running that worked on; ended${cause}: ${names}`],
+    counters: { processes: ended.length + left.length },
+    evidence: [`${record.agent} ended and left ${all} running${worked}; ${parts.join('; ')}`],
     actions: ['dismiss'],
     state: 'open',
   };
