@@ -327,11 +327,19 @@ export const hookCallsMax = 48;
 export const hookAnswersMax = 16;
 export const hookAgentsMax = 40;
 export const hookPromptsMax = 32;
-/** Characters, commands and nested scripts of a shell call that are read; words and paths of a command. */
-export const shellTextMax = 65_536;
+/**
+ * Characters, commands, nested scripts and compound commands of a shell call that are read, possible values of a word,
+ * and words and paths of a command. A call with more is asked about. Linux passes no longer text to `sh -c`.
+ */
+export const shellTextMax = 131_072;
 export const shellCommandsMax = 1_000;
-export const shellDepthMax = 6;
-export const callPathsMax = 100;
+export const shellDepthMax = 8;
+export const shellNestingMax = 50;
+export const shellAlternativesMax = 256;
+export const callPathsMax = 1_000;
+/** Bytes of an index of git in which a file is looked for, and folders above a file. */
+export const gitIndexBytesMax = 33_554_432;
+export const pathDepthMax = 100;
 /** Prompts that no person typed after which a card is opened. */
 export const earlyPromptsMax = 2;
 /** Processes that run hooks of one session. */

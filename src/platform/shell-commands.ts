@@ -1,267 +1,379 @@
 /**
- * Splits a shell script into its simple commands, as far as that is possible without running it: quotes, `;`, pipes,
- * substitutions, redirections, here-documents, and scripts inside `sh -c`, `eval` and similar commands.
+ * Reads the simple commands of a shell script in their order, as far as that is possible without running it: variables,
+ * loops, functions, subshells, pipes, substitutions, here-documents, and scripts inside `sh -c`, `eval` and `xargs`.
  */
 
-import { shellCommandsMax, shellDepthMax, shellTextMax } from '../core/limits.ts';
+import { resolve } from 'node:path';
+import { shellCommandsMax, shellDepthMax, shellNestingMax, shellTextMax } from '../core/limits.ts';
+import { appendInput, applyBuiltin, assignVariable, isFolderBuiltin, setParameters } from './shell-builtins.ts';
+import { type Alternatives, fieldMark } from './shell-expansion.ts';
+import { findInnerScript, findOutput, unwrapCommand } from './shell-programs.ts';
+import type { Reading, ShellPlace, VisitCommand } from './shell-reading.ts';
+import { forkScope, listMadeFolders, mergeScopes, type ShellScope } from './shell-scope.ts';
+import { combineWords, fieldsOf, type ShellToken, ShellWords } from './shell-words.ts';
 
-/** A simple command. Variables with known values are replaced; others stay as they are. */
-export interface ShellCommand {
-  /** The program and its arguments, without wrappers such as `env` and `sudo`. */
-  readonly words: readonly string[];
-  /** The files that the command writes by redirection. */
-  readonly writes: readonly string[];
-  /** The folder that a `cd` before it named, relative to the first one. */
-  readonly folder: string;
+/** Visits the commands of a script. Returns false if the script is too long or too deep to be read as a whole. */
+export function visitShellCommands(script: string, { cwd, variables }: ShellPlace, visit: VisitCommand): boolean {
+  const counts = { commands: 0, characters: 0, isComplete: true };
+  const reading: Reading = { visit, environment: variables, made: new Set(), outputs: new Map(), ...counts };
+  const scope: ShellScope = { folders: [cwd], previous: [cwd], stack: [], variables: new Map(), functions: new Map() };
+  readScript(script, { reading, scope, depth: 0, input: undefined });
+  return reading.isComplete;
 }
 
-type Variables = Record<string, string | undefined>;
-
-/** Lists the simple commands of a script, at most 1,000. */
-export function listShellCommands(script: string, variables: Readonly<Variables>): readonly ShellCommand[] {
-  const commands: ShellCommand[] = [];
-  collect(script.slice(0, shellTextMax), { commands, variables: { ...variables }, folder: '', depth: 0 });
-  return commands;
-}
-
-interface Collection {
-  readonly commands: ShellCommand[];
-  readonly variables: Variables;
-  folder: string;
+interface ScriptPlace {
+  readonly reading: Reading;
+  readonly scope: ShellScope;
   readonly depth: number;
+  /** The text that commands without an input of their own read. */
+  readonly input: string | undefined;
 }
 
-function collect(script: string, collection: Collection): void {
-  if (collection.depth > shellDepthMax) return;
-  const words: string[] = [];
-  const writes: string[] = [];
-  const finish = () => {
-    if (words.length > 0 || writes.length > 0) addCommand(words.splice(0), writes.splice(0), collection);
-  };
-  const heredocs: string[] = [];
-  const tokens = createTokenizer(script, collection);
-  for (let token = tokens.next(); token !== undefined; token = tokens.next()) {
-    if (collection.commands.length >= shellCommandsMax) return;
-    if (token.kind === 'word') words.push(token.text);
-    else if (token.kind === 'redirect') {
-      const target = tokens.next();
-      if (target?.kind !== 'word') continue;
-      if (token.text.includes('<<')) heredocs.push(target.text);
-      else if (token.text.includes('>')) writes.push(target.text);
-    } else {
-      const isShell = isShellProgram(words[0] ?? '') || words.includes('bash') || words.includes('sh');
-      finish();
-      if (token.text !== '\n') continue;
-      for (const end of heredocs.splice(0)) {
-        const body = tokens.readUntilLine(end);
-        if (isShell) collect(body, nested(collection));
+/** Reads a script; returns its output, if it is known, and the scope after it. */
+function readScript(script: string, place: ScriptPlace): { output: string | undefined; scope: ShellScope } {
+  const { reading, depth, scope } = place;
+  reading.characters += script.length;
+  if (depth > shellDepthMax || reading.characters > shellTextMax * 2 || script.length > shellTextMax) {
+    reading.isComplete = false;
+    return { output: undefined, scope };
+  }
+  const reader = new ScriptReader(script.replaceAll(fieldMark, ''), place);
+  reader.readList(noEnds);
+  return reader;
+}
+
+/** The number of the first path of a process substitution. */
+const processPaths = 63_000;
+
+const noEnds: ReadonlySet<string> = new Set();
+const endsOf = (...words: readonly string[]): ReadonlySet<string> => new Set(words);
+
+class ScriptReader {
+  /** The output of all commands so far; undefined once one of them is unknown. */
+  output: string | undefined = '';
+  private readonly words: ShellWords;
+  private readonly reading: Reading;
+  private readonly depth: number;
+  scope: ShellScope;
+  private input: string | undefined;
+  private nesting = 0;
+  /** Whether the commands of this list may have failed, so that later ones ran in another scope. */
+  private isUnsure = false;
+
+  constructor(script: string, { reading, scope, depth, input }: ScriptPlace) {
+    this.reading = reading;
+    this.scope = scope;
+    this.depth = depth;
+    this.input = input;
+    this.words = new ShellWords(script, {
+      variable: (name) => this.scope.variables.get(name) ?? this.readEnvironment(name),
+      substituteProcess: (inner) => this.substituteProcess(inner),
+      substitute: (inner) => this.nest(inner, forkScope(this.scope)).output,
+      overflow: () => this.stop(),
+    });
+  }
+
+  private readEnvironment(name: string): Alternatives | undefined {
+    if (name === 'PWD') return this.scope.folders;
+    if (name === 'OLDPWD') return this.scope.previous;
+    const value = Object.hasOwn(this.reading.environment, name) ? this.reading.environment[name] : undefined;
+    return value === undefined ? undefined : [value];
+  }
+
+  private substituteProcess(script: string): string {
+    const { outputs } = this.reading;
+    const path = `/dev/fd/${processPaths - outputs.size}`;
+    outputs.set(path, this.nest(script, forkScope(this.scope)).output ?? '');
+    return path;
+  }
+
+  private stop(): void {
+    this.reading.isComplete = false;
+    this.words.at = this.words.script.length;
+  }
+
+  private nest(script: string, scope: ShellScope, input = this.input) {
+    return readScript(script, { reading: this.reading, scope, depth: this.depth + 1, input });
+  }
+
+  /** Reads commands up to one of the reserved words, a closing parenthesis or the end; returns what ended the list. */
+  readList(ends: ReadonlySet<string>): string | undefined {
+    if (++this.nesting > shellNestingMax) this.stop();
+    for (;;) {
+      const next = this.words.peek();
+      if (next === undefined || next === ')' || ends.has(next)) {
+        if (next !== undefined) this.words.at += next.length;
+        // A closing parenthesis that belongs to nothing ends nothing.
+        if (next !== ')' || ends.has(')') || this.nesting > 1) {
+          this.nesting--;
+          return next;
+        }
+      } else if (/^(\n|;|&|;;|;&|;;&|\|\|?|&&|\|&)$/.test(next)) this.words.next();
+      else this.readAndOr();
+    }
+  }
+
+  /** Reads pipelines that are joined by `&&` and `||`. */
+  private readAndOr(): void {
+    const before = forkScope(this.scope);
+    this.isUnsure = false;
+    for (;;) {
+      const isSure = this.readPipeline();
+      const next = this.words.peek();
+      if (next === '&') this.scope = before; // A command in the background has a scope of its own.
+      if (next !== '&&' && next !== '||') break;
+      this.words.next();
+      const isExit = next === '||' && /^(exit|return)$/.test(this.words.peek() ?? '');
+      if (isExit) this.isUnsure = false;
+      else if (next === '||' || !isSure) this.isUnsure = true;
+    }
+    if (this.isUnsure) this.scope = mergeScopes(this.scope, before);
+  }
+
+  /** Reads commands that are joined by pipes; returns whether they surely succeed. */
+  private readPipeline(): boolean {
+    const before = forkScope(this.scope);
+    const { output: outputBefore, input: inputBefore } = this;
+    let isPiped = false;
+    for (;;) {
+      this.output = '';
+      const isSure = this.readCommand();
+      const next = this.words.peek();
+      isPiped ||= next === '|' || next === '|&';
+      if (isPiped) this.scope = forkScope(before);
+      if (next !== '|' && next !== '|&') {
+        this.output = outputBefore === undefined || this.output === undefined ? undefined : outputBefore + this.output;
+        this.input = inputBefore;
+        return isSure && !isPiped;
+      }
+      this.words.next();
+      while (this.words.peek() === '\n') this.words.next();
+      this.input = this.output;
+    }
+  }
+
+  /** Reads a simple or compound command; returns whether it surely succeeds. */
+  private readCommand(): boolean {
+    const start = this.words.at;
+    const isCompound = this.readCompound();
+    if (!isCompound) return this.readSimple();
+    const end = this.words.at;
+    const { input } = this.readRedirects();
+    if (input === undefined || this.reading.commands >= shellCommandsMax) return false;
+    // The text that a loop reads stands behind the loop.
+    const { at } = this.words;
+    this.reading.characters += end - start;
+    const before = this.input;
+    [this.input, this.words.at] = [input, start];
+    this.readCompound();
+    [this.input, this.words.at] = [before, at];
+    return false;
+  }
+
+  private readCompound(): boolean {
+    const { words } = this;
+    const next = words.peek() ?? '';
+    if (next === '(') {
+      const arithmetic = words.readArithmetic();
+      if (arithmetic !== undefined) words.expandText(arithmetic);
+      if (arithmetic !== undefined) return true;
+      words.next();
+      this.inScope(forkScope(this.scope), () => this.readList(endsOf(')')));
+      return true;
+    }
+    const [, name] =
+      /^(?:function\s+)?([\w.:-]+)\s*\(\s*\)\s*/.exec(words.script.slice(words.at, words.at + 120)) ?? [];
+    if (name !== undefined || next === 'function') return this.readFunction();
+    if (next === '[[') return this.readTest();
+    if (!/^(if|while|until|for|select|case|\{|!|time|coproc)$/.test(next)) return false;
+    words.at += next.length;
+    if (next === '{') this.readList(endsOf('}'));
+    else if (next === 'if') this.readIf();
+    else if (next === 'while' || next === 'until') this.readLoop();
+    else if (next === 'for' || next === 'select') this.readFor();
+    else if (next === 'case') this.readCase();
+    else this.readCommand();
+    return true;
+  }
+
+  private inScope(scope: ShellScope, read: () => void): ShellScope {
+    const before = this.scope;
+    this.scope = scope;
+    read();
+    const after = this.scope;
+    this.scope = before;
+    return after;
+  }
+
+  /** Reads a part that may or may not run. */
+  private maybe(read: () => string | undefined): string | undefined {
+    let end: string | undefined;
+    const after = this.inScope(forkScope(this.scope), () => {
+      end = read();
+    });
+    this.scope = mergeScopes(this.scope, after);
+    return end;
+  }
+
+  private readIf(): void {
+    this.readList(endsOf('then'));
+    const ends = endsOf('elif', 'else', 'fi');
+    for (let end = this.maybe(() => this.readList(ends)); end === 'elif' || end === 'else'; ) {
+      if (end === 'elif') this.readList(endsOf('then'));
+      end = this.maybe(() => this.readList(ends));
+    }
+  }
+
+  private readLoop(): void {
+    this.readList(endsOf('do'));
+    this.maybe(() => this.readList(endsOf('done')));
+  }
+
+  private readFor(): void {
+    const { words } = this;
+    if (words.peek() === '(') words.readArithmetic();
+    else {
+      const name = words.next()?.raw ?? '';
+      const values: string[] = [];
+      if (words.peek() === 'in') {
+        words.next();
+        while (!/^(\n|;)$/.test(words.peek() ?? ';'))
+          values.push(...(words.next()?.texts ?? []).flatMap((text) => text.split(fieldMark)));
+      } else values.push(...(this.scope.variables.get('@')?.[0]?.split(fieldMark) ?? []));
+      this.scope.variables.set(name, values.length === 0 ? [`$${name}`] : values);
+    }
+    this.readList(endsOf('do', '{'));
+    this.maybe(() => this.readList(endsOf('done', '}')));
+  }
+
+  private readCase(): void {
+    const { words } = this;
+    while (!/^(in)?$/.test(words.peek() ?? '')) words.next();
+    words.next();
+    for (let end: string | undefined = ''; end !== 'esac' && end !== undefined; ) {
+      while (words.peek() === '\n' || words.peek() === '(') words.next();
+      if (words.peek() === 'esac') {
+        words.next();
+        return;
+      }
+      while (!/^\)?$/.test(words.peek() ?? '')) words.next(); // The patterns.
+      words.next();
+      end = this.maybe(() => this.readList(endsOf(';;', ';&', ';;&', 'esac')));
+    }
+  }
+
+  private readTest(): true {
+    while (!/^(\]\])?$/.test(this.words.peek() ?? '')) this.words.next();
+    this.words.next();
+    return true;
+  }
+
+  /** Reads a function: its body now, with unknown parameters, and again with those of each call. */
+  private readFunction(): true {
+    const { words } = this;
+    if (words.peek() === 'function') words.next();
+    const name = words.next()?.raw ?? '';
+    while (/^[()\n]$/.test(words.peek() ?? '') && !(words.peek() === '(' && words.script[words.at + 1] !== ')'))
+      words.next();
+    const start = words.at;
+    this.inScope(forkScope(this.scope), () => this.readCompound());
+    this.scope.functions.set(name, words.script.slice(start, words.at));
+    return true;
+  }
+
+  /** Reads the redirections behind a compound command. */
+  private readRedirects(): { readonly input: string | undefined } {
+    let input: string | undefined;
+    while (/^[<>\d&]/.test(this.words.peek() ?? '') && !/^&&?$/.test(this.words.peek()!)) {
+      const token = this.words.next();
+      if (token?.kind === 'here') input = token.texts[0];
+      else if (token?.kind === 'redirect') {
+        const target = this.words.next();
+        if (token.raw.includes('>') && target !== undefined) this.execute([], fieldsOf(target), undefined);
+      } else break;
+    }
+    return { input };
+  }
+
+  private readSimple(): boolean {
+    const { words } = this;
+    const tokens: ShellToken[] = [];
+    const writes: string[] = [];
+    let input: string | undefined;
+    for (let next = words.peek(); next !== undefined; next = words.peek()) {
+      if (/^(\n|;|;;|;&|;;&|&&?|\|\|?|\|&|\))$/.test(next) && !/^&>/.test(words.script.slice(words.at, words.at + 2)))
+        break;
+      if (next === '(') {
+        this.readArray(tokens);
+        continue;
+      }
+      const token = words.next();
+      if (token === undefined) break;
+      if (token.kind === 'here') input = token.texts.join('\n');
+      else if (token.kind === 'word') tokens.push(token);
+      else if (token.kind === 'redirect') {
+        const target = words.next();
+        if (target?.kind === 'word' && token.raw !== '<' && token.raw !== '<&') writes.push(...fieldsOf(target));
       }
     }
+    let isSure = true;
+    for (const fields of combineWords(tokens)) isSure = this.execute(fields, writes, input) && isSure;
+    if (tokens.length === 0) this.execute([], writes, input);
+    return isSure;
   }
-  finish();
-}
 
-function nested(collection: Collection): Collection {
-  return { ...collection, depth: collection.depth + 1 };
-}
-
-interface Token {
-  readonly kind: 'word' | 'separator' | 'redirect';
-  readonly text: string;
-}
-
-/** Reads the tokens of a script; scripts inside substitutions are collected on the way. */
-function createTokenizer(script: string, collection: Collection) {
-  let at = 0;
-
-  function next(): Token | undefined {
-    while (/[^\S\n]/.test(script[at] ?? '') || script.startsWith('\\\n', at)) at += script[at] === '\\' ? 2 : 1;
-    if (at >= script.length) return undefined;
-    if (script[at] === '#') {
-      while (at < script.length && script[at] !== '\n') at++;
-      return next();
+  /** Reads `NAME=(…)`; other parentheses inside a command are skipped. */
+  private readArray(tokens: ShellToken[]): void {
+    const [, name] = /^(\w+)\+?=$/.exec(tokens.at(-1)?.raw ?? '') ?? [];
+    this.words.next();
+    const values: string[] = [];
+    while (!/^\)?$/.test(this.words.peek() ?? '')) {
+      const token = this.words.next();
+      if (token?.kind === 'word') values.push(...fieldsOf(token));
     }
-    const [redirect] = /^\d*(<<<|<<-?|&>>?|>>|>\||>&|<>|<&|>|<(?!\())/.exec(script.slice(at, at + 8)) ?? [];
-    if (redirect !== undefined) {
-      at += redirect.length;
-      // `2>&1` names no file.
-      if (/[<>]&$/.test(redirect) && /[\d-]/.test(script[at] ?? '')) {
-        at++;
-        return next();
-      }
-      return { kind: 'redirect', text: redirect === '<<<' ? '<' : redirect };
+    this.words.next();
+    if (name === undefined) return;
+    tokens.pop();
+    this.scope.variables.set(name, [values.join(fieldMark)]);
+  }
+
+  /** Takes one command: assignments, builtins, inner scripts, and the visitor. Returns whether it surely succeeds. */
+  private execute(allWords: readonly string[], writes: readonly string[], here: string | undefined): boolean {
+    const { reading } = this;
+    if (++reading.commands > shellCommandsMax) {
+      this.stop();
+      return false;
     }
-    const [separator] = /^(\n|;;?|&&?|\|[|&]?|[(){}](?=\s|$|\()|[()])/.exec(script.slice(at, at + 3)) ?? [];
-    if (separator !== undefined) {
-      at += separator.length;
-      return { kind: 'separator', text: separator };
+    const input = here ?? this.input;
+    const { words, assigned, appended, replaced } = unwrapCommand(allWords);
+    if (words.length === 0) for (const [name, value] of assigned) assignVariable(this.scope, name, value);
+    const full = appended && input !== undefined ? appendInput(words, input, replaced) : words;
+    const { folders } = this.scope;
+    const run = (script: string) => void this.nest(script, forkScope(this.scope), undefined);
+    const output = reading.visit({ words: full, writes, folders, input, run });
+    for (const made of listMadeFolders(full)) for (const folder of folders) reading.made.add(resolve(folder, made));
+    const { scope, isSure } = applyBuiltin(this.scope, full, input, reading);
+    this.scope = scope;
+    if (!isSure && isFolderBuiltin(full[0]) && !scope.variables.has('errexit')) this.isUnsure = true;
+    this.runInner(full, input);
+    const known = findOutput(full, input, folders) ?? output;
+    this.output = this.output === undefined || known === undefined ? undefined : this.output + known;
+    return isSure;
+  }
+
+  /** Reads the script that a command runs: a function, `sh -c`, `eval`, or the text that a shell reads. */
+  private runInner(words: readonly string[], input: string | undefined): void {
+    const body = this.scope.functions.get(words[0] ?? '');
+    if (body !== undefined && this.depth < shellDepthMax) {
+      setParameters(this.scope, words);
+      this.scope = this.nest(body, this.scope).scope;
+      return;
     }
-    const start = at;
-    const text = readWord();
-    if (at > start) return { kind: 'word', text };
-    at++; // A process substitution: its script follows in parentheses.
-    return next();
+    const inner = findInnerScript(words, input, this.reading.outputs);
+    if (inner === undefined) return;
+    const scope = inner.isOwnScope ? forkScope(this.scope) : this.scope;
+    if (inner.parameters.length > 0) setParameters(scope, inner.parameters);
+    const after = this.nest(inner.script, scope, undefined).scope;
+    if (!inner.isOwnScope) this.scope = after;
   }
-
-  function readWord(): string {
-    let word = '';
-    while (at < script.length && !/[\s;&|<>()]/.test(script[at]!)) {
-      const char = script[at]!;
-      if (char === '\\') {
-        word += script[at + 1] === '\n' ? '' : (script[at + 1] ?? '');
-        at += 2;
-      } else if (char === "'" || script.startsWith("$'", at)) {
-        at += char === '$' ? 2 : 1;
-        const end = endOf("'");
-        word += script.slice(at, end);
-        at = end + 1;
-      } else if (char === '"') word += readDoubleQuoted();
-      else if (char === '$' || char === '`') word += readExpansion();
-      else {
-        word += char;
-        at++;
-      }
-    }
-    return word;
-  }
-
-  function readDoubleQuoted(): string {
-    let text = '';
-    at++;
-    while (at < script.length && script[at] !== '"') {
-      if (script[at] === '\\') {
-        text += /["\\$`]/.test(script[at + 1] ?? '') ? script[at + 1] : script.slice(at, at + 2);
-        at += 2;
-      } else if (script[at] === '$' || script[at] === '`') text += readExpansion();
-      else text += script[at++];
-    }
-    at++;
-    return text;
-  }
-
-  function readExpansion(): string {
-    if (script[at] === '`') {
-      const start = ++at;
-      at = endOf('`');
-      collect(script.slice(start, at++), nested(collection));
-      return '$()';
-    }
-    if (script.startsWith('$(', at)) {
-      const start = at + 2;
-      at = endOfParentheses(start);
-      collect(script.slice(start, at++), nested(collection));
-      return '$()';
-    }
-    const [text, braced, plain] = /^\$(?:\{(\w+)[^}]*\}|(\w+))/.exec(script.slice(at, at + 200)) ?? [];
-    if (text === undefined) {
-      at++;
-      return '$';
-    }
-    at += text.length;
-    return collection.variables[(braced ?? plain)!] ?? text;
-  }
-
-  function endOf(mark: string): number {
-    const end = script.indexOf(mark, at);
-    return end === -1 ? script.length : end;
-  }
-
-  function endOfParentheses(start: number): number {
-    let open = 1;
-    for (let end = start; end < script.length; end++) {
-      if (script[end] === '(') open++;
-      else if (script[end] === ')' && --open === 0) return end;
-    }
-    return script.length;
-  }
-
-  return {
-    next,
-    /** The lines up to one that is the end of a here-document. */
-    readUntilLine(end: string): string {
-      const start = at;
-      while (at < script.length) {
-        const lineEnd = script.indexOf('\n', at) === -1 ? script.length : script.indexOf('\n', at);
-        const line = script.slice(at, lineEnd);
-        const lineStart = at;
-        at = lineEnd + 1;
-        if (line.trim() === end) return script.slice(start, lineStart);
-      }
-      return script.slice(start);
-    },
-  };
-}
-
-const keywords = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '{', '}', 'time', 'fi', 'done']);
-const wrappers =
-  /^(env|sudo|doas|nohup|nice|ionice|timeout|setsid|exec|command|builtin|xargs|stdbuf|unbuffer|chronic)$/;
-
-function addCommand(allWords: readonly string[], writes: readonly string[], collection: Collection): void {
-  const { commands, variables } = collection;
-  let words = allWords;
-  for (let step = 0; step < 50; step++) {
-    const [first = ''] = words;
-    const [, name, value] = /^(\w+)=(.*)$/s.exec(first) ?? [];
-    if (name !== undefined) {
-      if (words.length === 1) variables[name] = value;
-      words = words.slice(1);
-    } else if (keywords.has(first)) words = words.slice(1);
-    else if (wrappers.test(baseName(first))) words = unwrap(words);
-    else break;
-  }
-  const [program = '', ...args] = words;
-  const base = baseName(program);
-  if (base === 'cd' || base === 'pushd') {
-    const target = args.find((arg) => !arg.startsWith('-')) ?? variables.HOME ?? '';
-    collection.folder = target.startsWith('/') ? target : `${collection.folder || '.'}/${target}`;
-  }
-  commands.push({ words, writes, folder: collection.folder });
-  const script = findInnerScript(base, args);
-  if (script !== undefined) collect(script, nested(collection));
-}
-
-/** Removes a wrapper, its options and its own values. */
-function unwrap([wrapper = '', ...args]: readonly string[]): readonly string[] {
-  const name = baseName(wrapper);
-  const valueOptions = /^-(u|n|p|k|s|I|L|P|d|E|a|C|g|D|h|S)$/;
-  let at = 0;
-  while (at < args.length) {
-    const arg = args[at]!;
-    if (name === 'env' && (arg === '-S' || arg === '--split-string')) return (args[at + 1] ?? '').split(/\s+/);
-    if (/^\w+=/.test(arg)) at++;
-    else if (arg.startsWith('-')) at += valueOptions.test(arg) ? 2 : 1;
-    else break;
-  }
-  if (name === 'timeout') at++;
-  return args.slice(at);
-}
-
-/** The script that a command runs: `sh -c SCRIPT`, `eval`, `script -c`, `find -exec`, `watch`. */
-function findInnerScript(base: string, args: readonly string[]): string | undefined {
-  if (isShellProgram(base) || base === 'script' || base === 'su' || base === 'ssh-agent') {
-    const at = args.findIndex((arg) => /^-\w*c$/.test(arg) || arg === '--command');
-    return at === -1 ? undefined : args[at + 1];
-  }
-  if (base === 'eval' || base === 'watch') return args.join(' ');
-  if (base !== 'find') return undefined;
-  const at = args.findIndex((arg) => /^-(exec|execdir|ok|okdir)$/.test(arg));
-  return at === -1
-    ? undefined
-    : args
-        .slice(at + 1)
-        .map(quoteWord)
-        .join(' ');
-}
-
-export function isShellProgram(program: string): boolean {
-  return /^(ba|da|z|k|mk|a|fi)?sh$/.test(baseName(program));
-}
-
-/** A word as a shell writes it in quotes. */
-export function quoteWord(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -59,11 +59,38 @@ const refused: readonly string[] = [
   'echo x > ~/.claude/settings.json',
   'bash <<EOF\nswitchgear reset --all\nEOF',
   'sqlite3 state.db "delete from cells"',
+  'cp -t .claude /tmp/settings.json',
+  'install -t .claude /tmp/settings.json',
+  'rsync /tmp/settings.json .claude/',
+  '(cd switchgear); rm switchgear.json',
+  'cd switchgear; cd -; rm switchgear.json',
+  'pushd .claude; rm settings.json',
+  'cd nowhere; rm switchgear.json',
+  'for f in switchgear.*; do rm $f; done',
+  'F=switch; rm "$F"gear.json',
+  'rm $(echo switchgear.json)',
+  'f() { rm "$1"; }; f switchgear.json',
+  `${'true; '.repeat(1_100)}rm switchgear.json`,
+  `echo ${'a'.repeat(70_000)}; rm switchgear.json`,
+  `rm ${'a '.repeat(200)}switchgear.json`,
+  'bun x switchgear reset --all',
+  'npx -c "switchgear reset --all"',
+  'pnpm dlx switchgear reset --all',
+  'sudo -E switchgear reset --all',
+  `node -e "require('fs').writeFileSync('switchgear.json', '')"`,
+  `python3 -c "open('switchgear.json', 'w')"`,
+  'find . -name "switchgear.*" -delete',
+  "find . -name '*.json' -exec sh -c 'rm $1' x {} +",
+  'truncate -s 0 switchgear.json',
+  'dd if=/dev/null of=switchgear.json',
+  'echo x 3>| switchgear.json',
+  "sed -n 'w switchgear.json' notes.md",
+  `awk '{ print > "switchgear.json" }' notes.md`,
   'apply_patch <<EOF\n*** Begin Patch\n*** Update File: switchgear.json\nEOF',
 ];
 
 for (const command of refused) {
-  test(`attack 02: the shell call ${JSON.stringify(command)} is refused`, async (context) => {
+  test(`attack 02: the shell call ${JSON.stringify(command.slice(0, 80))} is refused`, async (context) => {
     assert.equal(await answer(session(context), 'Bash', { command }), 'deny');
   });
 }

@@ -4,7 +4,7 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sanitizeText } from '../../operator/format.ts';
-import { quoteWord } from '../../platform/shell-commands.ts';
+import { quoteWord } from '../../platform/shell-programs.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError, verbError } from '../command.ts';

@@ -17,7 +17,7 @@ import { type LockedSession, redactState } from '../../hooks/session/session-loc
 import { isFirstSeen } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
-import type { OwnTargets } from '../../platform/own-targets.ts';
+import type { OwnTargets } from '../../platform/own-files.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';

@@ -1,0 +1,106 @@
+/** Recognizes commands of Switchgear that decide or take hooks out, also through a package runner or an interpreter. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { callPathsMax } from '../core/limits.ts';
+import { type OwnTargets, realPath } from './own-files.ts';
+import { quoteWord } from './shell-programs.ts';
+
+/** Commands of Switchgear that only read, or run something under guard. */
+const harmlessVerbs = /^(status|tail|rules|prompt|run|demo|doctor|help|--help|-h|--version|-v)$/;
+const harmlessSubverbs: Readonly<Record<string, RegExp>> = {
+  inbox: /^(list|show)$/,
+  policy: /^(check|explain|reference|schema)$/,
+  chain: /^(run|resume|list|show|lint|graph)$/,
+};
+
+/** Describes the command of Switchgear that the words run, if it decides. */
+export function findOwnCommand(words: readonly string[], cwd: string, targets: OwnTargets): string | undefined {
+  const args = findOwnArguments(words, cwd, targets);
+  if (args === undefined) return undefined;
+  // Only in this order: the value of an option could be any word.
+  const [verb = 'help', subverb = ''] = args;
+  if (harmlessVerbs.test(verb) || harmlessSubverbs[verb]?.test(subverb)) return undefined;
+  if (args.some((arg) => arg === '--help' || arg === '-h')) return undefined;
+  if (Object.hasOwn(harmlessSubverbs, verb) && subverb === '') return undefined;
+  return `the command switchgear ${verb}`;
+}
+
+const interpreterName = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
+const runnerName = /^(npx|bunx|pnpx|npm|pnpm|yarn|bun|deno|corepack)$/;
+
+/** Verbs and options of package runners before the package. */
+const runnerWord = /^(exec|x|dlx|run|npm|pnpm|yarn|--|--?[\w-]+(=.*)?)$/;
+
+function findOwnArguments(words: readonly string[], cwd: string, targets: OwnTargets): readonly string[] | undefined {
+  const [program = '', ...args] = words;
+  if (isOwnProgram(program, cwd, targets)) return args;
+  const name = basename(program);
+  if (interpreterName.test(name)) {
+    const at = args.findIndex((arg) => isOwnProgram(arg.includes('/') ? arg : `./${arg}`, cwd, targets));
+    if (at !== -1) return args.slice(at + 1);
+  }
+  if (!runnerName.test(name)) return undefined;
+  const at = findPackage(args);
+  const [found = '', ...rest] = args.slice(at);
+  const isOwn = at !== -1 && (isOwnPackage(found) || (found.includes('/') && isOwnProgram(found, cwd, targets)));
+  return isOwn ? rest.filter((arg) => arg !== '--') : undefined;
+}
+
+function isOwnPackage(name: string): boolean {
+  return /^(npm:|jsr:)?switchgear(@[^/]*)?$/.test(name);
+}
+
+/** The place of the package or program among the words of a package runner. */
+function findPackage(args: readonly string[]): number {
+  let at = 0;
+  while (at < args.length && runnerWord.test(args[at]!))
+    at += /^(-p|--package|--prefix|-C|--dir|--cwd)$/.test(args[at]!) ? 2 : 1;
+  return at < args.length ? at : -1;
+}
+
+/** The script that a package runner runs: `npx -c SCRIPT`, `npx PROGRAM ARGS`, `pnpm exec PROGRAM ARGS`. */
+export function findRunnerScript([program = '', ...args]: readonly string[]): string | undefined {
+  const name = basename(program);
+  if (!runnerName.test(name)) return undefined;
+  const at = args.findIndex((arg) => arg === '-c' || arg === '--call' || arg === '--shell-mode');
+  if (at !== -1) return args.slice(at + 1).join(' ');
+  const joined = args.find((arg) => arg.startsWith('--call='));
+  if (joined !== undefined) return joined.slice('--call='.length);
+  const place = findPackage(args);
+  const isRunner = /^(npx|bunx|pnpx)$/.test(name) || args.slice(0, place).some((arg) => /^(exec|x|dlx)$/.test(arg));
+  return isRunner && place !== -1 ? args.slice(place).map(quoteWord).join(' ') : undefined;
+}
+
+const knownPrograms = new WeakMap<OwnTargets, Map<string, boolean>>();
+
+/** Whether a word names a program of this or another installation; looked up once for a call. */
+export function isOwnProgram(program: string, cwd: string, targets: OwnTargets): boolean {
+  const known = knownPrograms.get(targets) ?? new Map<string, boolean>();
+  knownPrograms.set(targets, known);
+  const key = program.includes('/') ? resolve(cwd, program) : program;
+  const isOwn = known.get(key) ?? lookUpProgram(program, cwd, targets);
+  known.set(key, isOwn);
+  return isOwn;
+}
+
+function lookUpProgram(program: string, cwd: string, { programs, env }: OwnTargets): boolean {
+  if (program.includes('/')) return isOwnProgramFile(realPath(resolve(cwd, program)), programs);
+  if (program === '' || /[^\w.-]/.test(program)) return false;
+  for (const folder of (env.PATH ?? '').split(':').slice(0, callPathsMax)) {
+    const path = join(folder || '.', program);
+    if (folder !== '' && existsSync(path)) return isOwnProgramFile(realPath(path), programs);
+  }
+  return program === 'switchgear'; // The path of the agent's shell may differ from that of the hook.
+}
+
+function isOwnProgramFile(path: string, programs: readonly string[]): boolean {
+  if (programs.includes(path)) return true;
+  if (!/^switchgear(\.[cm]?js)?$/.test(basename(path))) return false;
+  try {
+    const { name } = JSON.parse(readFileSync(join(dirname(path), '..', 'package.json'), 'utf8')) as { name?: unknown };
+    return name === 'switchgear';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,87 @@
+/** Paths and commands inside programs that a command is given as text: awk, sed, JavaScript, Python and others. */
+
+import { callPathsMax } from '../core/limits.ts';
+
+/** What a program text writes and runs, as far as it says so literally. */
+export interface ProgramText {
+  /** The files that it writes. */
+  readonly writes: readonly string[];
+  /** The shell scripts that it runs. */
+  readonly scripts: readonly string[];
+}
+
+const nothing: ProgramText = { writes: [], scripts: [] };
+
+/** Reads the programs of `sed`: the files of `w` and the commands of `e`. */
+export function readSedProgram(texts: readonly string[]): ProgramText {
+  const program = texts.join('\n');
+  const place = String.raw`(?:^|[;\n{}!]|[\d$\/|,#]|\/[a-zA-Z\d]*)[^\S\n]*`;
+  const writes = [...program.matchAll(new RegExp(`${place}[wW][^\\S\\n]+([^\\n;}]+)`, 'g'))].map(([, path]) =>
+    path!.trim(),
+  );
+  const scripts = [...program.matchAll(new RegExp(`${place}e[^\\S\\n]+([^\\n]+)`, 'g'))].map(([, script]) => script!);
+  return { writes: writes.slice(0, callPathsMax), scripts: scripts.slice(0, callPathsMax) };
+}
+
+/** Reads a program of `awk`: files behind `>`, and commands of `system` and pipes. */
+export function readAwkProgram(program: string, values: readonly string[]): ProgramText {
+  if (!/[>|]|system/.test(program)) return nothing;
+  const literals = [...program.matchAll(/>>?\s*\(?\s*"((?:[^"\\]|\\.)*)"/g)].map(([, path]) => path!);
+  // A file named by a variable is one of the values, or any text of the program.
+  const isComputed = />>?\s*\(?\s*[A-Za-z_$]/.test(program);
+  const scripts = [...program.matchAll(/(?:system\s*\(|\|)\s*"((?:[^"\\]|\\.)*)"/g)].map(([, script]) => script!);
+  return { writes: isComputed ? [...literals, ...values, ...listLiterals(program)] : literals, scripts };
+}
+
+/** Calls of programming languages that write, move or remove files. */
+const writingCall = new RegExp(
+  [
+    String.raw`write|append_?file|unlink|\brm(?:Sync|dir|tree|\()|rmtree|rename|truncat|copy_?file|shutil|\bcp(?:Sync)?\(`,
+    String.raw`os\.(?:replace|remove|link|open)|\.remove(?:Sync)?\(|symlink|linkSync|chmod|chown|\bdump\(|FileUtils|File\.(?:delete|write|open)`,
+    String.raw`open\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['"][^'"\n]*[wax+>]|'>|">|createWriteStream|sqlite|DatabaseSync|file_put_contents|copy\(`,
+  ].join('|'),
+  'i',
+);
+/** Calls of programming languages that run programs. */
+const runningCall =
+  /child_process|exec(?:Sync|File|v|l|\()|spawn|os\.system|system\s*\(?|popen|subprocess|qx|Deno\.Command|Bun\.\$|shell_exec|do shell script|`/;
+const removingCall = /rmtree|\brm(?:Sync|dir|\()|\brm\b|rename|move/;
+
+/** A program in a programming language. */
+export interface CodeText {
+  /** The literal texts of a program that writes files or runs programs; empty for others. */
+  readonly literals: readonly string[];
+  readonly runsPrograms: boolean;
+  /** Whether it removes or moves folders. */
+  readonly removes: boolean;
+}
+
+export function readCode(code: string): CodeText {
+  const quiet = code.replaceAll(/std(?:out|err)\.write/g, '');
+  const runsPrograms = runningCall.test(quiet);
+  if (!runsPrograms && !writingCall.test(quiet)) return { literals: [], runsPrograms: false, removes: false };
+  // Texts that are put together of literals are one text.
+  const joined = code.replaceAll(/(['"])\s*[+.]?\s*\1(?=[\w./~-])/g, '');
+  const literals = [...new Set([...listLiterals(code), ...listLiterals(joined)])];
+  return { literals, runsPrograms, removes: removingCall.test(quiet) };
+}
+
+/** The quoted texts of a program. */
+function listLiterals(code: string): readonly string[] {
+  const found = code.matchAll(
+    /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|q[qwx]?[({/|]([^)}/|]*)[)}/|]/g,
+  );
+  const literals: string[] = [];
+  for (const [, single, double, back, perl] of found) {
+    literals.push((single ?? double ?? back ?? perl ?? '').replaceAll(/\\(['"\\`/])/g, '$1').replace(/^[+<>|\s]+/, ''));
+    if (literals.length >= callPathsMax) break;
+  }
+  return literals;
+}
+
+/** The paths of a patch: unified, or in the format of `apply_patch`. */
+export function listPatchPaths(text: string): readonly string[] {
+  const own = text.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm);
+  const unified = text.matchAll(/^(?:\+\+\+|---) (?:[ab]\/)?([^\t\n]+)/gm);
+  return [...own, ...unified].map(([, path]) => path!.trim());
+}
