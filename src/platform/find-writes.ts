@@ -2,7 +2,7 @@
 
 import { basename, dirname, relative, resolve } from 'node:path';
 import { isMatch } from '../core/glob.ts';
-import { listOwnBelow, type OwnTargets, realPath, simplifyPattern } from './own-files.ts';
+import { listOwnBelow, type OwnTargets, resolveRealPath, simplifyPattern } from './own-files.ts';
 import { quoteWord } from './shell-programs.ts';
 
 /** What `find` does: the protected files that it reaches, and what it does with them. */
@@ -26,7 +26,7 @@ export function readFindCommand(args: readonly string[], cwd: string, targets: O
   const expression = start === -1 ? [] : args.slice(start);
   const { clauses, commands, outputs, isDeleted } = readExpression(expression);
   const paths = places.flatMap((place) => {
-    const root = realPath(resolve(cwd, place));
+    const root = resolveRealPath(resolve(cwd, place));
     const files = listOwnBelow(place, cwd, targets).map(({ real }) => real);
     const folders = files.flatMap((file) => foldersBetween(root, file));
     const reaches = (path: string, isFile: boolean) =>

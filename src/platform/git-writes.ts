@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isMatch } from '../core/glob.ts';
 import { gitIndexBytesMax } from '../core/limits.ts';
-import { findOwnFile, listOwnBelow, type OwnPath, type OwnTargets, realPath } from './own-files.ts';
+import { findOwnFile, listOwnBelow, type OwnPath, type OwnTargets, resolveRealPath } from './own-files.ts';
 import { findRepository } from './shell-programs.ts';
 
 /** Verbs that change files of the working folder which they are given by name. */
@@ -123,7 +123,7 @@ function stateOf(
   repository: string,
   index: Buffer | undefined,
 ): 'untracked' | 'unchanged' | 'changed' {
-  const path = Buffer.from(`${relative(realPath(repository), real)}\0`);
+  const path = Buffer.from(`${relative(resolveRealPath(repository), real)}\0`);
   const at = index?.indexOf(path) ?? -1;
   if (index === undefined || at < entryHead) return 'untracked';
   try {
@@ -147,7 +147,7 @@ function isIgnored({ real }: OwnPath, repository: string): boolean {
       // There is no such file.
     }
   }
-  const inner = relative(realPath(repository), real);
+  const inner = relative(resolveRealPath(repository), real);
   const names = inner.split('/');
   return text.split('\n').some((line) => {
     const pattern = line.trim().replace(/^\/|\/$/g, '');

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { callPathsMax } from '../core/limits.ts';
-import { type OwnTargets, realPath } from './own-files.ts';
+import { type OwnTargets, resolveRealPath } from './own-files.ts';
 import { quoteWord } from './shell-programs.ts';
 
 /** Commands of Switchgear that only read, or run something under guard. */
@@ -85,11 +85,11 @@ export function isOwnProgram(program: string, cwd: string, targets: OwnTargets):
 }
 
 function lookUpProgram(program: string, cwd: string, { programs, env }: OwnTargets): boolean {
-  if (program.includes('/')) return isOwnProgramFile(realPath(resolve(cwd, program)), programs);
+  if (program.includes('/')) return isOwnProgramFile(resolveRealPath(resolve(cwd, program)), programs);
   if (program === '' || /[^\w.-]/.test(program)) return false;
   for (const folder of (env.PATH ?? '').split(':').slice(0, callPathsMax)) {
     const path = join(folder || '.', program);
-    if (folder !== '' && existsSync(path)) return isOwnProgramFile(realPath(path), programs);
+    if (folder !== '' && existsSync(path)) return isOwnProgramFile(resolveRealPath(path), programs);
   }
   return program === 'switchgear'; // The path of the agent's shell may differ from that of the hook.
 }

@@ -31,11 +31,11 @@ interface OwnPaths {
 const resolvedTargets = new WeakMap<OwnTargets, OwnPaths>();
 
 /** The real paths of the targets, read once for a call: a command may have thousands of words. */
-export function ownPathsOf(targets: OwnTargets): OwnPaths {
+function ownPathsOf(targets: OwnTargets): OwnPaths {
   let resolved = resolvedTargets.get(targets);
   if (resolved === undefined) {
     const describe = (path: string): OwnPath => {
-      const real = realPath(path);
+      const real = resolveRealPath(path);
       return { path, real, inode: inodeOf(real) };
     };
     resolved = {
@@ -50,7 +50,7 @@ export function ownPathsOf(targets: OwnTargets): OwnPaths {
 /** Names the protected file that a path is; with `isRecursive`, also one inside the folder that a path is. */
 export function findOwnFile(path: string, cwd: string, targets: OwnTargets, isRecursive: boolean): string | undefined {
   if (path === '' || path.length > pathLengthMax || path.includes('\0')) return undefined;
-  const real = realPath(resolve(cwd, expandHome(path, targets)));
+  const real = resolveRealPath(resolve(cwd, expandHome(path, targets)));
   const inside = real.endsWith('/') ? real : `${real}/`;
   const inode = inodeOf(real);
   const isPattern = /[*?[{]/.test(real);
@@ -79,7 +79,7 @@ export function findCopiedFile(
   cwd: string,
   targets: OwnTargets,
 ): string | undefined {
-  const folder = realPath(resolve(cwd, expandHome(destination, targets)));
+  const folder = resolveRealPath(resolve(cwd, expandHome(destination, targets)));
   const { files, folders } = ownPathsOf(targets);
   for (const own of [...files, ...folders]) {
     const inner = relative(folder, own.real);
@@ -100,7 +100,7 @@ export function findCopiedFile(
 
 /** The protected files that lie in a folder and exist. */
 export function listOwnBelow(folder: string, cwd: string, targets: OwnTargets): readonly OwnPath[] {
-  const real = realPath(resolve(cwd, expandHome(folder, targets)));
+  const real = resolveRealPath(resolve(cwd, expandHome(folder, targets)));
   const inside = real.endsWith('/') ? real : `${real}/`;
   const { files, folders } = ownPathsOf(targets);
   return [...files, ...folders].filter((own) => own.inode !== undefined && own.real.startsWith(inside));
@@ -156,7 +156,7 @@ function expandHome(path: string, { env, cwd }: OwnTargets): string {
 }
 
 /** The path without symbolic links, as far as it exists. */
-export function realPath(path: string): string {
+export function resolveRealPath(path: string): string {
   let known = path;
   let rest = '';
   for (let step = 0; step < callPathsMax; step++) {

@@ -36,15 +36,20 @@ export function readAwkProgram(program: string, values: readonly string[]): Prog
 /** Calls of programming languages that write, move or remove files. */
 const writingCall = new RegExp(
   [
-    String.raw`write|append_?file|unlink|\brm(?:Sync|dir|tree|\()|rmtree|rename|truncat|copy_?file|shutil|\bcp(?:Sync)?\(`,
-    String.raw`os\.(?:replace|remove|link|open)|\.remove(?:Sync)?\(|symlink|linkSync|chmod|chown|\bdump\(|FileUtils|File\.(?:delete|write|open)`,
-    String.raw`open\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['"][^'"\n]*[wax+>]|'>|">|createWriteStream|sqlite|DatabaseSync|file_put_contents|copy\(`,
+    String.raw`write|append_?file|unlink|\brm(?:Sync|dir|tree|\()|rmtree|rename|truncat|copy_?file|shutil`,
+    String.raw`\bcp(?:Sync)?\(|os\.(?:replace|remove|link|open)|\.remove(?:Sync)?\(|symlink|linkSync|chmod|chown`,
+    String.raw`\bdump\(|FileUtils|File\.(?:delete|write|open)|'>|">|createWriteStream|sqlite|DatabaseSync`,
+    String.raw`file_put_contents|copy\(|open\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['"][^'"\n]*[wax+>]`,
   ].join('|'),
   'i',
 );
 /** Calls of programming languages that run programs. */
-const runningCall =
-  /child_process|exec(?:Sync|File|v|l|\()|spawn|os\.system|system\s*\(?|popen|subprocess|qx|Deno\.Command|Bun\.\$|shell_exec|do shell script|`/;
+const runningCall = new RegExp(
+  [
+    String.raw`child_process|exec(?:Sync|File|v|l|\()|spawn|os\.system|system\s*\(?|popen|subprocess|qx`,
+    String.raw`Deno\.Command|Bun\.\$|shell_exec|do shell script|${'`'}`,
+  ].join('|'),
+);
 const removingCall = /rmtree|\brm(?:Sync|dir|\()|\brm\b|rename|move/;
 
 /** A program in a programming language. */

@@ -23,11 +23,11 @@ const none: Writes = { paths: [], copies: [], scripts: [] };
 
 /** Programs that only read the files they are given. */
 const plainReaders =
-  'cat less more head tail grep egrep fgrep rg ag ls stat wc diff cmp file bat test [ [[ echo printf md5sum sha256sum ' +
-  'sha1sum shasum cksum od cut readlink realpath basename dirname du df column nl strings export source . cd pushd popd ' +
-  'which type true false set unset read case return exit jq tac alias local declare readonly typeset hexdump eza lsof ' +
-  'yamllint jsonlint taplo code open xdg-open zip mkdir comm paste fold tr uniq look delta fd tokei cloc ' +
-  'gh docker shellcheck';
+  'cat less more head tail grep egrep fgrep rg ag ls stat wc diff cmp file bat test [ [[ echo printf md5sum sha1sum ' +
+  'sha256sum shasum cksum od cut readlink realpath basename dirname du df column nl strings export source . cd ' +
+  'pushd popd which type true false set unset read case return exit jq tac alias local declare readonly typeset ' +
+  'hexdump eza lsof yamllint jsonlint taplo code open xdg-open zip mkdir comm paste fold tr uniq look delta fd ' +
+  'tokei cloc gh docker shellcheck';
 
 /** The same, unless one of these options is present. */
 const readers: Readonly<Record<string, RegExp | undefined>> = {
