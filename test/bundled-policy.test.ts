@@ -156,7 +156,8 @@ after(() => rmSync(installed, { recursive: true, force: true }));
 test('the package builds', () => {
   const modules = join(installed, 'node_modules');
   const home = join(modules, 'switchgear');
-  const args = ['-p', join(root, 'tsconfig.build.json'), '--declaration', 'false', '--outDir', join(home, 'dist')];
+  // The types are checked where the declarations are written, in test/api.test.ts.
+  const args = ['-p', 'tsconfig.build.json', '--noCheck', '--declaration', 'false', '--outDir', join(home, 'dist')];
   const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), args, { cwd: root, encoding: 'utf8' });
   assert.equal(status, 0, stdout);
   cpSync(join(root, 'package.json'), join(home, 'package.json'));

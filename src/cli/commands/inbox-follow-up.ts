@@ -5,7 +5,6 @@ import { followUpOnRun, type RunFollowUp } from '../../operator/run-follow-up.ts
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, type ParsedArgs, type Terminal, usageError } from '../command.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
-import { resumeRun } from '../run/resume.ts';
 
 /** A verb of `switchgear inbox`; returns the exit code. */
 export type InboxVerb = (store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal) => Promise<number>;
@@ -42,8 +41,10 @@ function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): Inb
       case 'forwarded':
         print(`${id}: answered; the waiting process continues`);
         return exitCodes.ok;
-      case 'to-resume':
+      case 'to-resume': {
+        const { resumeRun } = await import('../run/resume.ts');
         return resumeRun(store, result.run, followUp, withStoreVariable(parsedArgs, terminal));
+      }
       case 'paused':
         if (result.pausedCard !== undefined) print(`paused; its card is ${sanitizeText(result.pausedCard.id)}`);
         return exitCodes.ok;

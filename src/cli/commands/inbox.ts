@@ -22,7 +22,6 @@ import {
 } from '../../operator/cards.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
-import { makeCommandHints } from '../chain/runs.ts';
 import {
   type Command,
   exitCodes,
@@ -168,6 +167,7 @@ async function answerCard(
   terminal.out(`${done} ${sanitizeText(card.id)}: ${sanitizeText(describeSubject(card))}`);
   const run = await findAbandonedRun(store, card);
   if (run !== undefined) {
+    const { makeCommandHints } = await import('../chain/runs.ts');
     const { storeOption } = makeCommandHints(parsedArgs, store.clock);
     terminal.out(
       `No process runs it now; resume it with: switchgear chain resume ${sanitizeText(run.id)}${storeOption}`,

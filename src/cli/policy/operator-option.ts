@@ -4,7 +4,6 @@ import { authorizeOperator, type Operator, type OperatorRequest } from '../../op
 import { askForTerminalCode } from '../../operator/terminal-code.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
-import { loadPolicyInForce } from './policy-in-force.ts';
 
 /** Returns the user of this process, with `--by` as a note; throws `operator_required`. */
 export function identifyOperator(
@@ -18,6 +17,7 @@ export function identifyOperator(
     env: terminal.env,
     note: values.get('--by'),
     async allowsUnattended() {
+      const { loadPolicyInForce } = await import('./policy-in-force.ts');
       // The variables of a process that may belong to an agent are not trusted, only the list of trusted policies.
       const { policy } = await loadPolicyInForce(undefined, terminal, { isBelowAgent: async () => true });
       return policy.settings.approval.unattended;
