@@ -4,9 +4,11 @@
  * and fails the second, by an assertion.
  */
 
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from 'node:test';
+import { buildCommand } from './built-command.ts';
 import { readText, root, toRepositoryPath } from './harness/source.ts';
 
 /** What one run said of a test: it passed, an assertion failed, or something broke that is no assertion. */
@@ -39,8 +41,12 @@ for (const [, id = '', text = ''] of readText('test/clauses.md').matchAll(/^- ([
 
 const files = globSync('test/clauses/*.test.ts', { cwd: root }).map((path) => join(root, path));
 const faults: string[] = [];
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-clauses-'));
+process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
+process.env.BUILT_COMMAND = buildCommand(join(folder, 'command'));
 const first = await runClauseTests([], 'as it is');
 const second = await runClauseTests(['--import', './test/harness/null-hooks.ts'], 'against the stand-in');
+rmSync(folder, { recursive: true, force: true });
 
 const proofs = new Map<string, string[]>();
 for (const title of first.keys()) {
