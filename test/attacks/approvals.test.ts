@@ -35,10 +35,24 @@ function askingSession(context: TestContext, policy: object = {}): HookSession {
 }
 
 /** A timeout that leaves a hook time to decide, and none to wait for an answer; hooks count from the process start. */
-const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1_000) + 5)];
+const brief = (secs = 5) => ['--timeout', String(Math.ceil(performance.now() / 1_000) + secs)];
 
+/** Whether a call runs without a question. */
 async function isAllowed(session: HookSession, id: string, command: string): Promise<boolean> {
-  return (await session.send(bash(id, command).pre, {}, brief())).output === undefined;
+  return (await session.send(bash(id, command).pre)).output === undefined;
+}
+
+/** Has a call ask and wait in vain. A loaded machine may not get as far as the question: then the call has more time. */
+async function isAsked(session: HookSession, id: string, command: string, more: object = {}): Promise<boolean> {
+  const { pre } = bash(id, command);
+  const event = { ...pre, tool_input: { command, ...more } };
+  const before = session.cards().length;
+  for (const secs of [5, 10, 20]) {
+    const { output } = await session.send(event, {}, brief(secs));
+    if (output === undefined) return false;
+    if (session.cards().length > before) return true;
+  }
+  return false;
 }
 
 async function answerAll(session: HookSession): Promise<void> {
@@ -71,36 +85,36 @@ test('attack 01: a yes for one command does not run another one with the same fi
   const session = askingSession(context);
   const [asked, other] = findCollision();
   assert.equal(fingerprint('Bash', [{ command: asked }]), fingerprint('Bash', [{ command: other }]));
-  assert.equal(await isAllowed(session, 'c1', asked), false);
+  assert.equal(await isAsked(session, 'c1', asked), true);
   await answerAll(session);
-  assert.equal(await isAllowed(session, 'c2', other), false, 'the other command asks for itself');
+  assert.equal(await isAsked(session, 'c2', other), true, 'the other command asks for itself');
   assert.equal(await isAllowed(session, 'c3', asked), true, 'the approved command runs');
 });
 
 test('attack 01: a yes for a long command does not run one with another middle or leaf', async (context) => {
   const session = askingSession(context);
   const long = (middle: string) => `${'echo a; '.repeat(400)}${middle}${'echo b; '.repeat(400)}`;
-  assert.equal(await isAllowed(session, 'c1', long('echo c; ')), false);
+  assert.equal(await isAsked(session, 'c1', long('echo c; ')), true);
   await answerAll(session);
-  assert.equal(await isAllowed(session, 'c2', long('rm -r ~;')), false);
+  assert.equal(await isAsked(session, 'c2', long('rm -r x;')), true);
   const nested = (leaf: string, depth = 12): unknown => (depth === 0 ? leaf : [nested(leaf, depth - 1)]);
   const send = (id: string, more: object) =>
-    session.send({ ...bash(id, 'ls').pre, tool_input: { command: 'ls', ...more } }, {}, brief());
+    session.send({ ...bash(id, 'ls').pre, tool_input: { command: 'ls', ...more } });
   for (const [id, [first, second]] of Object.entries({
     deep: [{ env: nested('safe') }, { env: nested('evil') }],
     wide: [{ files: Array(300).fill('a') }, { files: [...Array(299).fill('a'), '/etc/shadow'] }],
     surrogate: [{ text: '\ud800' }, { text: '\ud801' }],
   } as const)) {
-    await send(`${id}-1`, first);
+    assert.ok(await isAsked(session, `${id}-1`, 'ls', first));
     await answerAll(session);
-    assert.notEqual((await send(`${id}-2`, second)).output, undefined, `${id}: other arguments`);
+    assert.ok(await isAsked(session, `${id}-2`, 'ls', second), `${id}: other arguments`);
     assert.equal((await send(`${id}-3`, first)).output, undefined, `${id}: the approved arguments`);
   }
 });
 
 test('attack 01: an approval is for the rules that asked, not for a rule that was added', async (context) => {
   const session = askingSession(context);
-  assert.equal(await isAllowed(session, 'c1', 'ls'), false);
+  assert.equal(await isAsked(session, 'c1', 'ls'), true);
   await answerAll(session);
   const rules = ['ability:Bash|confirm', 'ability:B*|confirm|really, a new rule'].map((line) => ({
     target: '*',
@@ -108,7 +122,7 @@ test('attack 01: an approval is for the rules that asked, not for a rule that wa
     action: 'confirm',
   }));
   writeFileSync(join(session.folder, 'switchgear.json'), JSON.stringify({ rules }));
-  assert.equal(await isAllowed(session, 'c2', 'ls'), false);
+  assert.equal(await isAsked(session, 'c2', 'ls'), true);
 });
 
 test('attack 01: another input under the id of an open call is judged as another call', async (context) => {
@@ -120,9 +134,9 @@ test('attack 01: another input under the id of an open call is judged as another
       { target: '*', condition: 'files>10', action: 'confirm' },
     ];
     writeFileSync(join(session.folder, 'switchgear.json'), JSON.stringify({ rules }));
-    const decide = async (id: string, files: number) => {
+    const decide = async (id: string, files: number, words: readonly string[] = []) => {
       const event = { ...bash(id, '').pre, tool_input: { command: 'rm a*', files } };
-      const { output } = await session.send(event, attended, brief());
+      const { output } = await session.send(event, attended, words);
       return output?.hookSpecificOutput?.permissionDecision;
     };
     assert.equal(await decide('c1', 1), undefined);
@@ -133,14 +147,15 @@ test('attack 01: another input under the id of an open call is judged as another
     assert.equal(count(), 1, 'one call, however often the host asks');
     await session.send(prompt('more'), attended);
     // The answer to one input is none to another.
-    assert.equal(await decide('c2', 50), 'CLAUDE_CODE_ENTRYPOINT' in attended ? 'ask' : 'deny');
+    if ('CLAUDE_CODE_ENTRYPOINT' in attended) assert.equal(await decide('c2', 50), 'ask');
+    else assert.equal(await decide('c2', 50, brief()), 'deny');
     assert.equal(await decide('c2', 1_000), 'deny');
     const subagent = (files: number) => ({
       ...bash('c3', '').pre,
       tool_name: 'Task',
       tool_input: { subagent_type: 'Explore', description: 'look', prompt: 'look', files },
     });
-    const send = async (files: number) => (await session.send(subagent(files), attended, brief())).output;
+    const send = async (files: number) => (await session.send(subagent(files), attended)).output;
     await session.send(prompt('look around'), attended);
     assert.equal(await send(1), undefined);
     assert.equal(await send(1), undefined);
@@ -172,7 +187,7 @@ test('attack 08: the inbox shows the command of a hook while its question is ope
   for (const content of ['none', 'redacted']) {
     const session = askingSession(context, { journal: { content } });
     const command = 'rm -rf /srv/data-4711 --password hunter-2222';
-    await isAllowed(session, 'c1', command);
+    assert.ok(await isAsked(session, 'c1', command));
     const [card] = session.cards();
     for (const words of [['list'], ['list', '--json'], ['show', card!.id], ['show', card!.id, '--json']]) {
       const shown = await inbox(session, ...words);
@@ -195,7 +210,7 @@ test('attack 08: the input of a hook is removed with the end of its task and of 
   for (const [name, end] of Object.entries(ends)) {
     const session = askingSession(context);
     await session.send(prompt('clean up'));
-    await isAllowed(session, 'c1', 'rm -rf /srv/data-4711');
+    assert.ok(await isAsked(session, 'c1', 'rm -rf /srv/data-4711'));
     assert.equal((await rawCells(session)).filter(hasInput).length, 1, name);
     await session.send(end);
     assert.equal((await rawCells(session)).filter(hasInput).length, 0, name);
@@ -210,7 +225,7 @@ test('attack 08: the input of a hook is removed with the end of its task and of 
 
 test('attack 08: the input of a hook is removed by the next hook after the timeout', async (context) => {
   const session = askingSession(context, { approval: { timeout_secs: 1 } });
-  await isAllowed(session, 'c1', 'rm -rf /srv/data-4711');
+  assert.ok(await isAsked(session, 'c1', 'rm -rf /srv/data-4711'));
   const [card] = session.cards();
   const store = sqliteStore({ path: session.store.slice('sqlite:'.length) });
   const left = (card?.expiresAtMs ?? 0) - store.clock.nowMs();
