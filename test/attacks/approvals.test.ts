@@ -42,7 +42,7 @@ async function isAllowed(session: HookSession, id: string, command: string): Pro
   return (await session.send(bash(id, command).pre)).output === undefined;
 }
 
-/** Has a call ask and wait in vain. A loaded machine may not get as far as the question: then the call has more time. */
+/** Has a call ask and wait in vain. Where a loaded machine does not get as far as the question, it has more time. */
 async function isAsked(session: HookSession, id: string, command: string, more: object = {}): Promise<boolean> {
   const { pre } = bash(id, command);
   const event = { ...pre, tool_input: { command, ...more } };
