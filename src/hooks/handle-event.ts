@@ -23,7 +23,8 @@ import {
   haltRootTask,
 } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
-import { findPrompt } from './transcript-prompts.ts';
+import type { OpenHookCall } from './session/session-state.ts';
+import { findPrompt, hasResult } from './transcript-prompts.ts';
 
 export async function handleEvent(context: HookContext, event: HookEvent): Promise<HookDecision> {
   switch (event.type) {
@@ -41,7 +42,7 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
         if (session.source !== 'host') return pass;
         const task = await findOrBeginTask(context, session, event.agent, event.agentType);
         task.modelTurn++;
-        cancelOpenCalls(context, task);
+        cancelOpenCalls(context, session, task, false);
         return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':
@@ -62,6 +63,11 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
       return withSessionLock(context, async (session) => {
         if (session.source !== 'host') return pass;
         const { task, older } = session.state;
+        const root = task === null ? undefined : await session.loadTask(task);
+        if (root !== undefined && cancelOpenCalls(context, session, root) > 0) {
+          session.state = { ...session.state, isEnding: true };
+          return pass;
+        }
         for (const id of task === null ? older : [...older, task]) await session.endTask(id, 'done');
         const { policy: _, ...state } = session.state; // A session that goes on later begins with the policy of then.
         session.state = { ...state, task: null, older: [], agents: {}, delegations: {}, returned: {} };
@@ -87,10 +93,10 @@ async function handlePrompt(
     ...session.state,
     prompts: [...prompts.filter((each) => each !== promptFingerprint), promptFingerprint].slice(-hookPromptsMax),
   };
+  const { path, promptBytes } = session.state.transcript ?? {};
+  const found = path === undefined ? undefined : findPrompt(path, text, promptBytes);
   if (task !== null) {
     if (prompts.includes(promptFingerprint)) return pass;
-    const { transcriptPath } = context;
-    const found = transcriptPath === undefined ? undefined : findPrompt(transcriptPath, text);
     const hasOpenCalls = ((await session.loadTask(task))?.open.length ?? 0) > 0;
     if (found?.isHeld === false || (found === undefined && hasOpenCalls)) {
       // A person, or a tool of the agent: the next event shows which.
@@ -99,7 +105,7 @@ async function handlePrompt(
       return pass;
     }
   }
-  await beginNextTask(context, session);
+  await beginNextTask(context, session, found?.bytes);
   return pass;
 }
 
@@ -154,7 +160,7 @@ async function handleStopped(
   const running = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? running.length) > 0) return pass;
   const root = await session.loadTask(task);
-  if (root !== undefined) cancelOpenCalls(context, root);
+  if (root !== undefined && cancelOpenCalls(context, session, root) > 0) return pass;
   // The host reports that these subagents are gone.
   for (const [agent] of running) await endSubagent(context, session, agent, false);
   await session.endTask(task, 'done');
@@ -162,11 +168,22 @@ async function handleStopped(
   return pass;
 }
 
-/** Cancels calls without a reported end: a person at the host's terminal declined them. */
-function cancelOpenCalls({ runtime }: HookContext, task: LoadedTask): void {
+/**
+ * Cancels calls without a reported end: a person at the host's terminal declined them. A call whose result the session
+ * file does not contain may be running, and may be the one that made up the event; returns the number of these. If the
+ * file cannot be read, `mayRun` decides.
+ */
+function cancelOpenCalls(
+  { runtime }: HookContext,
+  { state: { transcript } }: LockedSession,
+  task: LoadedTask,
+  mayRun = true,
+): number {
   const { open } = task;
-  task.open = [];
-  for (const { name: tool, isShared, permit } of open) {
+  const isRunning = ({ id }: OpenHookCall) => !((transcript && hasResult(transcript.path, id)) ?? !mayRun);
+  task.open = open.filter(isRunning);
+  for (const { name: tool, isShared, permit } of open.filter((each) => !task.open.includes(each))) {
     settleDetached(runtime, task.node, makeCallTarget(runtime, { tool, isShared }), permit, { cancelled: true });
   }
+  return task.open.length;
 }

@@ -7,9 +7,11 @@ import { beginPromptTask, type HookContext } from './session/hook-tasks.ts';
 import type { LockedSession } from './session/session-lock.ts';
 import { hasPromptSince } from './transcript-prompts.ts';
 
-/** Ends the current task and starts the task of a prompt. */
-export async function beginNextTask(context: HookContext, session: LockedSession): Promise<void> {
-  const { task, agents, older } = session.state;
+/** Ends the current task and starts the task of a prompt. Later prompts are written after `promptBytes` of the session file. */
+export async function beginNextTask(context: HookContext, session: LockedSession, promptBytes?: number): Promise<void> {
+  const { early: _, ...state } = session.state;
+  const { task, agents, older, transcript } = state;
+  session.state = { ...state, ...(transcript && { transcript: { ...transcript, promptBytes } }) };
   if (task !== null) {
     // The previous task ends, unless it has running subagents.
     const isOut = Object.values(agents).some(({ root }) => root === task);
@@ -27,20 +29,19 @@ export async function settleEarlyPrompt(
 ): Promise<void> {
   const { early } = session.state;
   if (early?.isPending !== true) return;
-  const { transcriptPath } = context;
-  const isWritten =
-    early.atBytes === null || transcriptPath === undefined ? undefined : hasPromptSince(transcriptPath, early.atBytes);
+  const path = session.state.transcript?.path;
+  const isWritten = early.atBytes === null || path === undefined ? undefined : hasPromptSince(path, early.atBytes);
   const isTyped: boolean = isWritten ?? by === 'call-proposed';
   if (isTyped) {
     if (by === 'call-ended') return; // The task begins with the next call.
-    session.state = { ...session.state, early: { ...early, isPending: false } };
-    await beginNextTask(context, session);
+    await beginNextTask(context, session, early.atBytes ?? undefined);
     return;
   }
-  const dropped = early.dropped + 1;
+  const looks = (early.looks ?? 0) + 1;
   // The host may write its file a little later.
-  const isPending = isWritten === false && by === 'call-proposed' && dropped < earlyPromptsMax;
-  session.state = { ...session.state, early: { ...early, isPending, dropped } };
+  const isPending = isWritten === false && by === 'call-proposed' && looks < earlyPromptsMax;
+  const dropped = isPending ? early.dropped : early.dropped + 1;
+  session.state = { ...session.state, early: { ...early, isPending, looks, dropped } };
   if (dropped >= earlyPromptsMax) reportDroppedPrompts(context, session);
 }
 

@@ -1,61 +1,106 @@
-/** Looks for the prompts of a person in the session file of a host: a made-up prompt is not in the file. */
+/** Looks for prompts of a person and results of calls in the session file of a host: made-up ones are not in the file. */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { openRegularFile } from '../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax } from '../core/limits.ts';
 
-/** The size of a session file, and whether its end contains a prompt; undefined if that cannot be told. */
+/** The size of a session file, and whether it contains a prompt; undefined if that cannot be told. */
 export function findPrompt(
   path: string,
   text: string,
+  fromBytes = 0,
 ): { readonly isHeld: boolean; readonly bytes: number } | undefined {
-  const tail = readFrom(path, (bytes) => Math.max(0, bytes - hookTranscriptBytesMax));
-  if (tail === undefined || tail.bytes === 0) return undefined;
-  const written = JSON.stringify(text.slice(0, 200)).slice(1, -1);
-  return { isHeld: tail.text.includes(written), bytes: tail.bytes };
+  const rest = readFrom(path, (bytes) => Math.max(fromBytes, bytes - hookTranscriptBytesMax));
+  if (rest === undefined || rest.bytes === 0) return undefined;
+  const wanted = text.trim();
+  const isHeld = rest.text.split('\n').some((line) => readPrompts(line).includes(wanted));
+  return { isHeld, bytes: rest.bytes };
 }
 
 /** Whether a person's prompt was written to a session file after a position; undefined if that cannot be told. */
 export function hasPromptSince(path: string, fromBytes: number): boolean | undefined {
   const rest = readFrom(path, () => fromBytes);
-  return rest?.text.split('\n').some((line) => isPromptLine(line));
+  return rest?.text.split('\n').some((line) => readPrompts(line).some((text) => !insertedText.test(text)));
 }
 
+/** Matches texts that hosts write by themselves in the place of a prompt. */
+const insertedText =
+  /^(<(task-notification|system-reminder|local-command-std(out|err)|bash-std(out|err)|environment_context|user_instructions|turn_aborted|session_context)\b|\[Request interrupted)/;
+
 function readFrom(path: string, start: (bytes: number) => number) {
-  let file: number | undefined;
+  const opened = openRegularFile(path);
+  if (opened === undefined) return undefined; // The host has not written the file yet, or keeps it elsewhere.
+  const { file, size } = opened;
   try {
-    file = openSync(path, 'r');
-    const stats = fstatSync(file);
-    if (!stats.isFile()) return undefined;
-    const from = Math.min(start(stats.size), stats.size);
-    const buffer = Buffer.alloc(Math.min(stats.size - from, hookTranscriptBytesMax));
+    const from = Math.min(start(size), size);
+    const buffer = Buffer.alloc(Math.min(size - from, hookTranscriptBytesMax));
     const read = readSync(file, buffer, 0, buffer.length, from);
-    return { text: buffer.toString('utf8', 0, read), bytes: stats.size };
+    return { text: buffer.toString('utf8', 0, read), bytes: size };
   } catch {
-    return undefined; // The host has not written the file yet, or keeps it elsewhere.
+    return undefined;
   } finally {
-    if (file !== undefined) closeSync(file);
+    closeSync(file);
   }
+}
+
+/** Whether a session file has the result of a call; undefined if that cannot be told. */
+export function hasResult(path: string, id: string): boolean | undefined {
+  const rest = readFrom(path, (bytes) => Math.max(0, bytes - hookTranscriptBytesMax));
+  if (rest === undefined || rest.bytes === 0) return undefined;
+  const written = JSON.stringify(id);
+  return rest.text.split('\n').some((line) => line.includes(written) && isResultOf(line, id));
+}
+
+function isResultOf(line: string, id: string): boolean {
+  try {
+    const { message, payload } = JSON.parse(line) as SessionLine;
+    if (payload?.call_id === id) return String(payload.type).endsWith('_output');
+    const parts = Array.isArray(message?.content) ? (message.content as readonly (ResultPart | null)[]) : [];
+    return parts.some((part) => part?.type === 'tool_result' && part.tool_use_id === id);
+  } catch {
+    return false;
+  }
+}
+
+interface ResultPart {
+  readonly type?: unknown;
+  readonly tool_use_id?: unknown;
 }
 
 interface SessionLine {
   readonly type?: unknown;
   readonly isMeta?: unknown;
+  readonly isSidechain?: unknown;
   readonly message?: { readonly content?: unknown } | null;
   readonly content?: unknown;
-  readonly payload?: { readonly type?: unknown; readonly role?: unknown } | null;
+  readonly payload?: {
+    readonly type?: unknown;
+    readonly role?: unknown;
+    readonly message?: unknown;
+    readonly content?: unknown;
+    readonly call_id?: unknown;
+  } | null;
 }
 
-/** Whether a line of a session file of any host is a prompt. */
-function isPromptLine(line: string): boolean {
-  if (!/"user(_message)?"/.test(line)) return false;
+/** The texts of a prompt, each part and all together, if a line of a session file of any host is one. */
+function readPrompts(line: string): readonly string[] {
+  if (!/"user(_message)?"/.test(line)) return [];
   try {
-    const { type, isMeta, message, content, payload } = JSON.parse(line) as SessionLine;
-    if (payload?.type === 'user_message' || payload?.role === 'user') return true;
-    if (type !== 'user' || isMeta === true) return false;
-    const parts = message?.content ?? content;
-    if (!Array.isArray(parts)) return typeof parts === 'string';
-    return parts.some((part) => typeof (part as { text?: unknown } | null)?.text === 'string');
+    const { type, isMeta, isSidechain, message, content, payload } = JSON.parse(line) as SessionLine;
+    if (payload?.type === 'user_message') return readTexts(payload.message);
+    if (payload?.role === 'user') return readTexts(payload.content);
+    if (type !== 'user' || isMeta === true || isSidechain === true) return [];
+    return readTexts(message?.content ?? content);
   } catch {
-    return false;
+    return [];
   }
+}
+
+function readTexts(content: unknown): readonly string[] {
+  if (typeof content === 'string') return [content.trim()];
+  if (!Array.isArray(content)) return [];
+  const texts = content.flatMap((part: { readonly text?: unknown } | null) =>
+    typeof part?.text === 'string' ? [part.text.trim()] : [],
+  );
+  return texts.length > 1 ? [...texts, texts.join('\n'), texts.join('')] : texts;
 }

@@ -46,10 +46,18 @@ export interface GuardedAgent {
 }
 
 /** The recorded host of hooks. */
-interface RecordedHost {
+export interface RecordedHost extends HostIdentity {
+  readonly process: RecordedProcess;
+}
+
+interface HostIdentity {
   readonly agent: string;
   readonly session: string;
-  readonly process: RecordedProcess;
+  /** The key of the session's state. */
+  readonly conversation?: string;
+  /** How the host launched its hooks, and whether it has made a call since. */
+  readonly launches?: readonly number[];
+  readonly isLearned?: boolean;
 }
 
 const hostPrefix = 'agent-host/';
@@ -58,12 +66,29 @@ const hostPrefix = 'agent-host/';
 export async function recordHost(
   store: Store,
   host: Pick<ProcessInfo, 'pid' | 'began'>,
-  identity: { readonly agent: string; readonly session: string },
+  identity: HostIdentity,
 ): Promise<void> {
-  const key = hostPrefix + cellKey(readBootId(), host.began, String(host.pid));
+  const key = hostKey(host);
   const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs });
   const state = { ...identity, process: describeProcess(host) };
   await store.shared?.commit({ changes: [{ cell, update: () => ({ state }) } as never] });
+}
+
+function hostKey({ began, pid }: Pick<ProcessInfo, 'pid' | 'began'>): string {
+  return hostPrefix + cellKey(readBootId(), began, String(pid));
+}
+
+/** Reads those of some processes that are recorded as hosts. */
+export async function readRecordedHosts(
+  { shared }: Store,
+  processes: readonly ProcessInfo[],
+): Promise<readonly RecordedHost[]> {
+  const reads = processes.map(async (each) => {
+    const key = hostKey(each);
+    const [row] = (await shared?.read(key, 1)) ?? [];
+    return row?.key === key ? (row.state as RecordedHost | null) : null;
+  });
+  return (await Promise.all(reads)).filter((each) => each !== null);
 }
 
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
@@ -145,8 +170,15 @@ function findDoubt(running: readonly GuardedAgent[], { links, isComplete }: Proc
   if (!links[0]!.hasTerminal) return 'it has no terminal';
   const agents = running.flatMap((agent) => agent.process ?? agent.supervisor ?? []);
   if (agents.some((agent) => !isSameNamespace(agent))) return 'an agent runs in another PID namespace';
+  return isPlacedApart(links, agents) ? undefined : 'all its parent processes are younger than a running agent';
+}
+
+/** Whether processes of a chain are older than all agents and no services, so that no agent started the chain. */
+export function isPlacedApart(
+  links: readonly ProcessInfo[],
+  agents: readonly Pick<ProcessInfo, 'pid' | 'began'>[],
+): boolean {
   const isOlder = ({ began }: ProcessInfo) => agents.every((agent) => isEarlier(began, agent.began));
   const isService = ({ pid, parent }: ProcessInfo) => pid === 1 || parent <= 1;
-  const isPlaced = links.some((link) => isOlder(link) && !isService(link));
-  return isPlaced ? undefined : 'all its parent processes are younger than a running agent';
+  return links.some((link) => isOlder(link) && !isService(link));
 }

@@ -90,7 +90,8 @@ for (const [host, call] of Object.entries(calls)) {
 
 test('attack 27: an endless stdin ends the hook with words and no stack', long, (context) => {
   const { status, stderr } = runHook(context, 'claude-code', openSync('/dev/zero', 'r'));
-  assert.equal(status, 1);
+  // An event without a name may be a call.
+  assert.equal(status, 2);
   assert.match(stderr, /^switchgear: hook: the input on stdin is too long\n$/);
 });
 

@@ -61,7 +61,7 @@ test('a payload beyond the size limit is not read completely', (context) => {
   const hookSession = session(context);
   const endless = `head -c ${2 * hookPayloadBytesMax} /dev/zero | "$0" "$1" hook claude-code`;
   const { status, stderr } = spawnSync('sh', ['-c', endless, process.execPath, bin], { cwd: hookSession.folder });
-  assert.deepEqual([status, String(stderr)], [1, 'switchgear: hook: the input on stdin is too long\n']);
+  assert.deepEqual([status, String(stderr)], [2, 'switchgear: hook: the input on stdin is too long\n']);
 });
 
 test('killed hooks leave no permanent lock, and no call passes uncounted', async (context) => {

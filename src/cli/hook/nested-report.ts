@@ -2,25 +2,25 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import type { HookEvent, HookHost, Payload } from '../../hooks/hosts/hook-event.ts';
-import { uniqueId } from '../../platform/unique-id.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { reportNestedAgent } from '../../supervisor/hook-mailbox.ts';
 import { readStoredRun } from '../../supervisor/run-record.ts';
 
-/** Reports an event; returns false if the run has too many nested agents. */
+/** Reports an event, and the id of its call if it proposes one; returns false if the run has too many nested agents. */
 export async function reportToRun(
   store: CrossProcessStore,
   task: string,
   host: HookHost,
   payload: Payload,
   event: Exclude<HookEvent, { readonly type: 'other' }>,
+  call: string | undefined,
 ): Promise<boolean> {
   const { path } = host.transcript(payload) ?? {};
   const startedMs = (await readStoredRun(store, task))?.startedMs;
   return reportNestedAgent(store, task, {
     session: event.session,
     host: host.name,
-    call: event.type === 'call-proposed' ? (event.id ?? uniqueId()) : undefined,
+    call,
     file: path === undefined ? undefined : { path, from: findStart(path, startedMs) },
     parents: listParents(),
   });

@@ -11,7 +11,7 @@ import type { Terminal } from '../command.ts';
 /** Characters of a payload in which the name of its event is searched if the payload cannot be used. */
 const payloadHeadLength = 65_536;
 
-/** The payload, or why it cannot be used and whether its event comes before a call. */
+/** The payload, or why it cannot be used and whether its event comes, or may come, before a call. */
 type PayloadRead = { readonly payload: Payload } | UnusablePayload;
 
 interface UnusablePayload {
@@ -31,12 +31,11 @@ export async function readPayload({ input }: Terminal, dueMs: number): Promise<P
   const isLate = await isLateBy(dueMs, input === undefined ? readStdin(parts) : readStream(input, parts));
   const text = Buffer.concat(parts).toString('utf8');
   const head = text.slice(0, payloadHeadLength);
-  const isBeforeCall = beforeCall.test(head);
+  // An event without a name may be a call.
+  const isBeforeCall = beforeCall.test(head) || !anyEvent.test(head);
   if (isLate) {
-    // An event without a name may be a call.
-    const isMaybeCall = isBeforeCall || !anyEvent.test(head);
     const problem = `stdin was not closed within ${Math.round(dueMs / 1000)} s`;
-    return { problem, isBeforeCall: isMaybeCall, isStuck: input === undefined };
+    return { problem, isBeforeCall, isStuck: input === undefined };
   }
   if (sizeOf(parts) > hookPayloadBytesMax) return { problem: 'the input on stdin is too long', isBeforeCall };
   try {

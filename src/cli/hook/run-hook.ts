@@ -7,9 +7,10 @@ import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
-import { assembleSwitchgear, countError, runtimeOf } from '../../guard/internal.ts';
+import { assembleSwitchgear, countError, fingerprint, runtimeOf } from '../../guard/internal.ts';
+import { placeEvent } from '../../hooks/event-source.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
-import { placeEvent, readHookOrigin } from '../../hooks/hook-origin.ts';
+import { readHookOrigin } from '../../hooks/hook-origin.ts';
 import type { HookDecision, HookEvent, HookHost, Payload, TranscriptFile } from '../../hooks/hosts/hook-event.ts';
 import { listHookSettings } from '../../hooks/hosts/settings-paths.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
@@ -19,6 +20,7 @@ import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
 import type { OwnTargets } from '../../platform/own-files.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
+import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
@@ -50,6 +52,9 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || event.cwd || terminal.cwd;
   // A hook inside another process, such as a test, has no host.
   const origin = terminal.isShortLived === true ? readHookOrigin() : undefined;
+  // One id for all rounds, so that a repeated report of a call without an id is counted once.
+  const call =
+    event.type === 'call-proposed' ? `${event.id ?? uniqueId()} ${fingerprint(event.tool, [event.input])}` : undefined;
   const work = async (store: CrossProcessStore) => {
     const place = placeOfHook(store, env, origin);
     const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
@@ -74,7 +79,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     }
     if (joined?.isWatched && event.session !== joined.conversation) {
       const { reportToRun } = await import('./nested-report.ts');
-      const isBooked = await reportToRun(store, joined.task, host, payload, event);
+      const isBooked = await reportToRun(store, joined.task, host, payload, event, call);
       if (!isBooked && event.type === 'call-proposed') return tooManyNested;
     }
     const session = env.SWITCHGEAR_SESSION || event.session;
@@ -109,18 +114,25 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     // A retried run is another task with a new state.
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
+    const listSettings = () => listHookSettings({ home: env.HOME || homedir(), project, env });
     const ownTargets = listOwnTargets(run, project, parsedArgs.values.get('--policy'));
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
-    const hostInfo = { transcriptPath, ownTargets, agent, session, reportsTurns, isAttended, joined };
-    const spending = transcript && priceCache && { ...transcript, agent: event.agent, cache: priceCache, openPrices };
+    const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, joined };
+    const spending = transcript &&
+      priceCache && {
+        ...{ ...transcript, agent: event.agent, cache: priceCache, openPrices },
+        skipsUncharged: event.type === 'prompt' || event.type === 'session-ended',
+      };
     // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
     const begin = async (session: LockedSession) => {
       const isUnknown = spending !== undefined && event.agent === undefined && isFirstSeen(session.state);
       if (isUnknown) await reportFirstSeen(context, spending).catch(swallow);
       await applySessionPolicy(runtime, store, session, hookPolicy);
-      if (origin !== undefined) await placeEvent(context, session, origin, event.session);
-      if (spending !== undefined) await accountUsage(context, session, spending).catch(swallow);
+      if (origin !== undefined) await placeEvent(context, session, { ...event, origin, listSettings });
+      if (session.source === 'host' && transcriptPath !== undefined) pinTranscript(session, transcriptPath);
+      if (spending !== undefined && session.source !== 'tool')
+        await accountUsage(context, session, spending).catch(swallow);
     };
     const context: HookContext = {
       runtime,
@@ -159,6 +171,11 @@ const tooManyNested: HookDecision = {
   kind: 'deny',
   reason: 'Switchgear refused this call: too many agents were started inside one run. Start no more; ask the person.',
 };
+
+/** Records the session file that the host named first: prompts are looked for in no other file. */
+function pinTranscript(session: LockedSession, path: string): void {
+  if (session.state.transcript === undefined) session.state = { ...session.state, transcript: { path } };
+}
 
 /** Reports a conversation that the store meets in its middle. Loaded for the first event of a session only. */
 async function reportFirstSeen(context: HookContext, transcript: TranscriptFile): Promise<void> {

@@ -17,8 +17,6 @@ export interface HookContext extends SessionLockOptions {
   readonly reportsTurns: boolean;
   /** Whether a person can be asked at the host's terminal. */
   readonly isAttended: boolean;
-  /** The session file of the conversation, if the host names it. */
-  readonly transcriptPath?: string | undefined;
   /** The files and programs that the agent must not use to change its own guard. */
   readonly ownTargets?: OwnTargets | undefined;
   /** The task of the surrounding `switchgear run`, with its limits and those of its subagents, if known. */

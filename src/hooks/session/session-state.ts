@@ -15,10 +15,17 @@ export interface SessionState {
   readonly older: readonly string[];
   /** The processes that ran hooks of the session. */
   readonly hosts?: readonly SessionHost[];
-  /** Fingerprints of the command lines between host and hook. */
+  /** How the host launches its hooks, and whether it has made a call since; then other launches are those of tools. */
   readonly launches?: readonly number[];
+  readonly isLearned?: boolean;
+  /** The sessions of the agents below which the host runs. */
+  readonly outer?: readonly OuterSession[];
+  /** Whether the end of the session came while a call was running. */
+  readonly isEnding?: boolean;
   /** The last prompt that came while a call was running, or that the session file did not contain. */
   readonly early?: EarlyPrompt;
+  /** The session file of the conversation, as the host named it first, and its size at the last new task. */
+  readonly transcript?: SessionTranscript;
   /** Fingerprints of prompts. */
   readonly prompts: readonly number[];
   readonly agents: Readonly<Record<string, SessionSubagent>>;
@@ -48,8 +55,23 @@ export interface EarlyPrompt {
   readonly isPending: boolean;
   /** The size of the session file when the prompt came; null if unknown. */
   readonly atBytes: number | null;
-  /** The prompts so far that were no new tasks. */
+  /** How often the prompt was not found in the session file. */
+  readonly looks?: number;
+  /** The prompts since the last new task that no person seems to have typed. */
   readonly dropped: number;
+}
+
+/** A session whose agent started the agent of this one. */
+export interface OuterSession {
+  /** The key of its state. */
+  readonly conversation: string;
+  readonly session: string;
+}
+
+/** A session file in which prompts are looked for. */
+export interface SessionTranscript {
+  readonly path: string;
+  readonly promptBytes?: number | undefined;
 }
 
 /** A process that runs hooks. */

@@ -10,12 +10,14 @@ import type { TranscriptFile } from '../hosts/hook-event.ts';
 import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
 import type { LockedSession } from '../session/session-lock.ts';
 import type { CachedRates, PriceCache } from './price-cache.ts';
-import { type NewUsage, readNewUsage } from './transcript.ts';
+import { type NewUsage, type ReadMark, readNewUsage } from './transcript.ts';
 
 /** The agent whose usage is counted, its session file, and the prices: cached ones, or else the price book. */
 export interface UsageSource extends TranscriptFile {
   /** The subagent; absent = the main agent. */
   readonly agent: string | undefined;
+  /** Whether usage without a task belongs to nobody: the event begins a task or ends a session. */
+  readonly skipsUncharged?: boolean;
   readonly cache: PriceCache;
   openPrices(): Promise<Prices>;
 }
@@ -25,23 +27,39 @@ export async function accountUsage(context: HookContext, session: LockedSession,
   const { path, reader, model, agent } = source;
   // The task of the subagent has not started yet.
   if (agent !== undefined && session.state.agents[agent] === undefined) return;
-  const key = agent ?? '';
   const marks = session.state.read ?? {};
+  const key = findMarkKey(marks, agent ?? mainAgent, path);
   // The file of a subagent starts with the subagent; the file of a conversation may be older than the task.
   const newUsage = readNewUsage(path, marks[key], agent !== undefined, reader());
   if (newUsage === undefined) return;
-  const otherMarks = Object.entries(marks).filter(([of]) => of !== key);
-  session.state = {
-    ...session.state,
-    read: Object.fromEntries([...otherMarks, [key, newUsage.mark] as const].slice(-hookAgentsMax - 1)),
-  };
   const id = agent === undefined ? session.state.task : session.state.agents[agent]?.task;
   const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await session.loadTask(id);
+  // The usage is counted once a task has begun.
+  if (task === undefined && newUsage.used.length > 0 && source.skipsUncharged !== true) return;
+  session.state = { ...session.state, read: addMark(marks, key, { ...newUsage.mark, path }) };
   if (task === undefined) return; // The task is gone, so the usage cannot be charged.
   const used = newUsage.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
   await loadRates(context, source, used);
   for (const usage of used) observe(context.runtime, task.node, { type: 'usage', ...usage });
   haltRootTask(context, task, 'model');
+}
+
+/** The key of the main agent's first file. */
+const mainAgent = '';
+
+/** The key of a file's mark. The first file of an agent has the agent's name: another file does not move its mark. */
+function findMarkKey(marks: Readonly<Record<string, ReadMark>>, agent: string, path: string): string {
+  const first = Object.hasOwn(marks, agent) ? marks[agent] : undefined;
+  return first?.path === undefined || first.path === path ? agent : `${agent} ${path}`;
+}
+
+/** Adds a mark, last; the oldest ones are forgotten, but never that of the main agent's first file. */
+function addMark(marks: Readonly<Record<string, ReadMark>>, key: string, mark: ReadMark) {
+  const others = Object.entries(marks).filter(([of]) => of !== key && of !== mainAgent);
+  const { [mainAgent]: main } = marks;
+  const kept = [...others, ...(key === mainAgent ? [] : [[key, mark] as const])].slice(-hookAgentsMax);
+  const first = key === mainAgent ? mark : main;
+  return { ...(first && { [mainAgent]: first }), ...Object.fromEntries(kept) };
 }
 
 /** Loads unknown prices from the price book and caches them for the next hook. */

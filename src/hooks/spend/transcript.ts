@@ -8,6 +8,8 @@ import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
 
 /** The read position of a file, and the usage of its last messages at that point. Plain JSON. */
 export interface ReadMark {
+  /** The file; marks of older versions have none. */
+  readonly path?: string;
   readonly offset: number;
   readonly last: readonly (readonly [id: string, ...counts: Counts])[];
 }
