@@ -7,7 +7,7 @@
 import { fstatSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fingerprint } from '../guard/internal.ts';
-import { readProcessChain } from '../supervisor/process-chain.ts';
+import { type ProcessChain, readProcessChain } from '../supervisor/process-chain.ts';
 import { type ProcessInfo, readCommandLine } from '../supervisor/process-table.ts';
 
 export interface HookOrigin {
@@ -19,6 +19,8 @@ export interface HookOrigin {
   readonly innerLaunch?: HookLaunch | undefined;
   /** All processes above the hook. */
   readonly ancestors: readonly ProcessInfo[];
+  /** The hook and all processes above it. */
+  readonly chain: ProcessChain;
 }
 
 export interface HookLaunch {
@@ -36,7 +38,8 @@ const agentPath = /[\\/](claude-code|@openai[\\/]codex|gemini-cli)[\\/]/;
 
 /** Reads the origin of the hook that this process is. */
 export function readHookOrigin(): HookOrigin {
-  const { links } = readProcessChain();
+  const chain = readProcessChain();
+  const { links } = chain;
   const ancestors = links.slice(1);
   const between: (readonly string[])[] = [];
   const makeLaunch = (host: ProcessInfo): HookLaunch => {
@@ -51,12 +54,12 @@ export function readHookOrigin(): HookOrigin {
     // A person at a shell is no host.
     if (kind === 'interactive shell') break;
     // A program that an agent CLI started is a wrapper of its hooks, or a tool.
-    if (kind === 'agent') return { host: each, launch: makeLaunch(each), innerLaunch: nearest, ancestors };
+    if (kind === 'agent') return { host: each, launch: makeLaunch(each), innerLaunch: nearest, ancestors, chain };
     if (kind === 'program' && nearest !== undefined) break;
     if (kind === 'program') nearest = makeLaunch(each);
     between.push(words);
   }
-  return { host: nearest?.host, launch: nearest, ancestors };
+  return { host: nearest?.host, launch: nearest, ancestors, chain };
 }
 
 function readStdinType(): string {
@@ -99,14 +102,16 @@ const plainLaunch = /^[^|;&<>`$()\n]* hook (claude-code|codex|gemini)( [^|;&<>`$
 /** The launch of a hook as numbers: its surroundings alone, and with its command lines. */
 export function describeLaunch({ between, surroundings }: HookLaunch): readonly [surroundings: number, launch: number] {
   const lines = between.map((words) => words.join(' '));
-  const shown = lines.every((line) => plainLaunch.test(line)) ? [] : lines;
+  // Plain launches differ in their number alone: a tool that the hook replaces has no shell above it.
+  const shown = lines.every((line) => plainLaunch.test(line)) ? [lines.length] : lines;
   return [fingerprint('surroundings', [surroundings]), fingerprint('launch', [surroundings, ...shown])];
 }
 
-/** The command that the host gave to the shell of a hook; undefined if there is no shell. */
+/** The command that the host ran, by a shell or itself; undefined if nothing is between host and hook. */
 export function findHookCommand({ between }: HookLaunch): string | undefined {
-  const [program = '', ...args] = between.at(-1) ?? [];
-  if (!shellName.test(basename(program))) return undefined;
+  const words = between.at(-1) ?? [];
+  const [program = '', ...args] = words;
+  if (!shellName.test(basename(program))) return words.length === 0 ? undefined : words.join(' ');
   const at = args.findIndex((arg) => /^-\w*c/.test(arg));
   return at === -1 ? undefined : args[at + 1];
 }

@@ -10,11 +10,13 @@ import { type ProcessChain, readProcessChain } from './process-chain.ts';
 import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo, readBootId } from './process-table.ts';
 import {
   describeProcess,
+  isAlive,
   isHere,
   isSameProcess,
   type RecordedProcess,
   type RunRecord,
   readRuns,
+  readStoredRun,
 } from './run-record.ts';
 
 /** The place of a process. */
@@ -123,6 +125,25 @@ function isRunningHere(recorded: RecordedProcess): boolean {
 
 function isSameNamespace({ space = '' }: RecordedProcess): boolean {
   return space === '' || space === describeProcess({ pid: 0, began: '' }).space;
+}
+
+/** Finds the live run below which a process runs: the run that its variable names, or else the nearest one. */
+export async function findRunAround(
+  store: Store,
+  env: Environment,
+  chain: ProcessChain = readProcessChain(),
+): Promise<RunRecord | undefined> {
+  const { SWITCHGEAR_TASK: task } = env;
+  const isAround = (run: RunRecord) =>
+    run.state === 'running' && isAlive(run.owner) && isBelow(fromRun(run), chain, env);
+  const named = task ? await readStoredRun(store, task) : undefined;
+  if (named !== undefined && isAround(named)) return named;
+  const around = (await readRuns(store)).filter(isAround);
+  const distanceOf = ({ owner }: RunRecord) => {
+    const at = chain.links.findIndex((link) => isSameProcess(owner, link));
+    return at === -1 ? chain.links.length : at;
+  };
+  return around.toSorted((one, other) => distanceOf(one) - distanceOf(other))[0];
 }
 
 /** Whether this process is below an agent that the store guards. */

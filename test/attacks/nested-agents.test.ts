@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { agentNode, createTestHome } from '../cli/run/run-cli.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { isWhole } from './held/attempts.ts';
+import { play } from './hooked-host.ts';
 
 const agent = fileURLToPath(new URL('./nested-agent.ts', import.meta.url));
 
@@ -65,4 +66,51 @@ test('attack 05: two levels of nested agents, in parallel, and of another CLI, a
 test('attack 05: a nested `switchgear run` is booked on the run around it', async () => {
   const { halt, err } = await runAgent('start 3 inner-run | spend+2', '--max-spend', '50');
   assert.equal(halt, 'token_spend_limit', err);
+});
+
+test('attack 05: a nested agent without the variables of the run is booked on the run', async () => {
+  const free = await runAgent(
+    'start 4 env | -u | SWITCHGEAR_TASK | claude | -p | calls+1,spend+3',
+    '--max-spend',
+    '50',
+  );
+  assert.equal(free.halt, 'token_spend_limit', free.err);
+  const named = 'start 4 env | SWITCHGEAR_TASK=other | SWITCHGEAR_SESSION=other | claude | -p | calls+5';
+  const other = await runAgent(named, '--max-calls', '1');
+  assert.equal(
+    other.halt === 'tree_call_limit' || other.halt === 'tool_call_limit',
+    true,
+    `${other.halt} ${other.err}`,
+  );
+});
+
+test('attack 05: agents that an agent with hooks starts, and made-up sessions, count on its session', async (context) => {
+  const { result, cards } = await play(
+    context,
+    `import { writeFileSync } from 'node:fs';
+     // A nested agent: a process with hooks and a session of its own. Its prompt event comes first.
+     writeFileSync('nested.mjs', \`
+       import { spawnSync } from 'node:child_process';
+       const send = (event) => spawnSync('sh', ['-c', process.env.HOOK], { encoding: 'utf8', input: JSON.stringify(
+         { session_id: process.argv[2], cwd: process.cwd(), ...event }) }).stdout;
+       send({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });
+       for (let n = 0; n < 2; n++) {
+         const call = { tool_name: 'Bash', tool_use_id: 'n' + n, tool_input: { command: 'nested ' + n } };
+         process.stdout.write(send({ hook_event_name: 'PreToolUse', ...call }) === '' ? 'ran ' : 'refused ');
+         send({ hook_event_name: 'PostToolUse', ...call, tool_response: { stdout: 'ok' } });
+       }
+       send({ hook_event_name: 'SessionEnd' });
+     \`);
+     hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });
+     let words = [];
+     run('c0', 'claude -p', () => {
+       for (let n = 0; n < 3; n++) words.push(...tool(process.execPath + ' nested.mjs fresh-' + n).stdout.trim().split(' '));
+     });
+     console.log(JSON.stringify({ ran: words.filter((word) => word === 'ran').length, refused: words.filter((word) => word === 'refused').length }));`,
+    { task: { max_tree_calls: 3 } },
+  );
+  assert.deepEqual(result, { ran: 3, refused: 3 });
+  assert.ok(
+    cards.some(({ kind, code, task }) => kind === 'halt' && code === 'tree_call_limit' && task === 'hook-s1#1'),
+  );
 });

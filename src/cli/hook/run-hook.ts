@@ -10,12 +10,12 @@ import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, fingerprint, runtimeOf } from '../../guard/internal.ts';
 import { placeEvent } from '../../hooks/event-source.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
-import { readHookOrigin } from '../../hooks/hook-origin.ts';
+import { type HookOrigin, readHookOrigin } from '../../hooks/hook-origin.ts';
 import type { HookDecision, HookEvent, HookHost, Payload, TranscriptFile } from '../../hooks/hosts/hook-event.ts';
 import { listHookSettings } from '../../hooks/hosts/settings-paths.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
 import { type LockedSession, redactState } from '../../hooks/session/session-lock.ts';
-import { isFirstSeen } from '../../hooks/session/session-state.ts';
+import { isFirstSeen, type SessionState } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
 import type { OwnTargets } from '../../platform/own-files.ts';
@@ -24,6 +24,7 @@ import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
+import { findRunAround } from '../../supervisor/guarded-agents.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
@@ -72,7 +73,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   };
   const decideWith = async (store: CrossProcessStore, hookPolicy: HookPolicy) => {
     const { policy } = hookPolicy;
-    const joined = await findJoinedRun(store, env);
+    const joined = await findJoinedRun(store, env, origin);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
       await reportHookedTool(store, joined.task, host.streamNames?.[event.tool] ?? event.tool);
@@ -82,7 +83,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       const isBooked = await reportToRun(store, joined.task, host, payload, event, call);
       if (!isBooked && event.type === 'call-proposed') return tooManyNested;
     }
-    const session = env.SWITCHGEAR_SESSION || event.session;
+    const session = joined?.session ?? (env.SWITCHGEAR_SESSION || event.session);
     // Under a run, the run counts usage.
     const transcript = isWatched ? undefined : host.transcript(payload);
     const priceCache = transcript && createPriceCache();
@@ -125,14 +126,20 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       };
     // An error in reading usage must not refuse a call.
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
+    let outer: SessionState['outer'];
     const begin = async (session: LockedSession) => {
       const isUnknown = spending !== undefined && event.agent === undefined && isFirstSeen(session.state);
       if (isUnknown) await reportFirstSeen(context, spending).catch(swallow);
       await applySessionPolicy(runtime, store, session, hookPolicy);
       if (origin !== undefined) await placeEvent(context, session, { ...event, origin, listSettings });
+      outer = session.source === 'tool' ? undefined : session.state.outer;
       if (session.source === 'host' && transcriptPath !== undefined) pinTranscript(session, transcriptPath);
       if (spending !== undefined && session.source !== 'tool')
         await accountUsage(context, session, spending).catch(swallow);
+    };
+    const bookNested = async (sessions: NonNullable<typeof outer>) => {
+      const { bookNestedEvent } = await import('../../hooks/nested-session.ts');
+      return bookNestedEvent(context, sessions, { event, spending });
     };
     const context: HookContext = {
       runtime,
@@ -143,7 +150,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       ...hostInfo,
       onLocked: begin,
     };
-    const decision = await handleEvent(context, event);
+    const ownDecision = await handleEvent(context, event);
+    const decision = outer && ownDecision.kind === 'pass' ? await bookNested(outer) : ownDecision;
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await reportHookHalt(store, joined.task, redactState(runtime, decision.halt));
     }
@@ -234,18 +242,23 @@ function setJournalLevel(settings: Settings, policy: CheckedPolicy | undefined, 
 }
 
 /**
- * Finds the `switchgear run` around this hook. A run that has ended, or has no record in this store, does not count.
+ * Finds the `switchgear run` around this hook: by the processes above the hook, or by its variable. A run that has
+ * ended, or has no record in this store, does not count.
  */
 async function findJoinedRun(
   store: CrossProcessStore,
-  { SWITCHGEAR_TASK: task }: Terminal['env'],
+  env: Terminal['env'],
+  origin: HookOrigin | undefined,
 ): Promise<HookContext['joined']> {
+  const around = origin && (await findRunAround(store, env, origin.chain));
+  const task = around?.task ?? env.SWITCHGEAR_TASK;
   if (task === undefined || task === '') return undefined;
-  const run = await readStoredRun(store, task);
+  const run = around ?? (await readStoredRun(store, task));
   const { carried, below, options } = run ?? {};
   const isWatched = run?.state === 'running' && isAlive(run.owner);
   return {
     task,
+    session: around?.session,
     limits: carried?.limits,
     subagentLimits: below,
     observes: options?.includes('--observe') === true,

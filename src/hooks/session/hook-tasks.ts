@@ -25,6 +25,8 @@ export interface HookContext extends SessionLockOptions {
 
 export interface JoinedRun {
   readonly task: string;
+  /** The session of the run, if the run was found by its processes. */
+  readonly session?: string | undefined;
   readonly limits?: TaskSettings | undefined;
   readonly subagentLimits?: SubagentLimits | undefined;
   /** Whether the run only reports. */

@@ -16,6 +16,8 @@ import { type NewUsage, type ReadMark, readNewUsage } from './transcript.ts';
 export interface UsageSource extends TranscriptFile {
   /** The subagent; absent = the main agent. */
   readonly agent: string | undefined;
+  /** Whether the file may be older than the subagent; what it contains at first does not count. */
+  readonly isOlder?: boolean;
   /** Whether usage without a task belongs to nobody: the event begins a task or ends a session. */
   readonly skipsUncharged?: boolean;
   readonly cache: PriceCache;
@@ -30,7 +32,7 @@ export async function accountUsage(context: HookContext, session: LockedSession,
   const marks = session.state.read ?? {};
   const key = findMarkKey(marks, agent ?? mainAgent, path);
   // The file of a subagent starts with the subagent; the file of a conversation may be older than the task.
-  const newUsage = readNewUsage(path, marks[key], agent !== undefined, reader());
+  const newUsage = readNewUsage(path, marks[key], agent !== undefined && source.isOlder !== true, reader());
   if (newUsage === undefined) return;
   const id = agent === undefined ? session.state.task : session.state.agents[agent]?.task;
   const task = id === undefined || id === null || newUsage.used.length === 0 ? undefined : await session.loadTask(id);
