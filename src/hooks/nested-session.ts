@@ -14,7 +14,7 @@ export interface NestedEvent {
   readonly spending?: UsageSource | undefined;
 }
 
-/** Books a call and the new usage as those of a subagent; returns a halt if the limits of a session above are reached. */
+/** Books a call and new usage as those of a subagent; returns a halt if a session above reached its limits. */
 export async function bookNestedEvent(
   context: HookContext,
   outer: readonly OuterSession[],
@@ -30,7 +30,12 @@ export async function bookNestedEvent(
 
 function bookOn(context: HookContext, outer: OuterSession, { event, spending }: NestedEvent): Promise<HookDecision> {
   const { joined: _, onLocked: _begin, ...others } = context;
-  const outerContext: HookContext = { ...others, session: outer.session, conversationKey: outer.conversation };
+  const outerContext: HookContext = {
+    ...others,
+    session: outer.session,
+    conversationKey: outer.conversation,
+    isReportedByRun: false,
+  };
   const { runtime, agent: host } = context;
   return withSessionLock(outerContext, async (session): Promise<HookDecision> => {
     const agent = `nested-${event.session}`;

@@ -7,7 +7,7 @@ import { beginPromptTask, type HookContext } from './session/hook-tasks.ts';
 import type { LockedSession } from './session/session-lock.ts';
 import { hasPromptSince } from './transcript-prompts.ts';
 
-/** Ends the current task and starts the task of a prompt. Later prompts are written after `promptBytes` of the session file. */
+/** Ends the current task and starts that of a prompt; later prompts follow `promptBytes` of the session file. */
 export async function beginNextTask(context: HookContext, session: LockedSession, promptBytes?: number): Promise<void> {
   const { early: _, ...state } = session.state;
   const { task, agents, older, transcript } = state;

@@ -1,4 +1,4 @@
-/** Looks for prompts of a person and results of calls in the session file of a host: made-up ones are not in the file. */
+/** Looks for prompts of a person and results of calls in the session file of a host, which lacks made-up ones. */
 
 import { closeSync, readSync } from 'node:fs';
 import { openRegularFile } from '../agents/reading/regular-file.ts';
@@ -24,8 +24,12 @@ export function hasPromptSince(path: string, fromBytes: number): boolean | undef
 }
 
 /** Matches texts that hosts write by themselves in the place of a prompt. */
-const insertedText =
-  /^(<(task-notification|system-reminder|local-command-std(out|err)|bash-std(out|err)|environment_context|user_instructions|turn_aborted|session_context)\b|\[Request interrupted)/;
+const insertedText = new RegExp(
+  `^(<(${[
+    ...['task-notification', 'system-reminder', 'local-command-std(out|err)', 'bash-std(out|err)'],
+    ...['environment_context', 'user_instructions', 'turn_aborted', 'session_context'],
+  ].join('|')})\\b|\\[Request interrupted)`,
+);
 
 function readFrom(path: string, start: (bytes: number) => number) {
   const opened = openRegularFile(path);

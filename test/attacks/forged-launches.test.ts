@@ -67,11 +67,12 @@ test('attack 13: a process that left the tree of the host does not become the ho
   assert.match(cards.find(({ id }) => id === 'card-events-s1')?.evidence[0] ?? '', /second process/);
 });
 
-test('attack 13: an end of the turn or session, launched as the host does, waits for the running call', async (context) => {
+test('attack 13: an end of the turn or session, launched by the host, waits for the running call', async (context) => {
   const { result } = await play(
     context,
     `${begin}
-     for (let n = 0; n < 5; n++) run('c' + n, 'work ' + n, () => hook({ hook_event_name: n % 2 ? 'Stop' : 'SessionEnd' }));
+     const end = (n) => hook({ hook_event_name: n % 2 ? 'Stop' : 'SessionEnd' });
+     for (let n = 0; n < 5; n++) run('c' + n, 'work ' + n, () => end(n));
      ${end}`,
     limited,
   );
@@ -113,7 +114,7 @@ test('attack 13: a wrapper that waits for the hook is no host', async (context) 
   assert.ok(cards.some(({ id }) => id === 'card-events-s1'));
 });
 
-test('attack 13: hosts that restart, or launch some hooks by another installed command, are not disturbed', async (context) => {
+test('attack 13: hosts that restart, or have installed different commands, are not disturbed', async (context) => {
   const { result, cards } = await play(
     context,
     `import { spawn } from 'node:child_process';

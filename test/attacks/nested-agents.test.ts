@@ -75,6 +75,8 @@ test('attack 05: a nested agent without the variables of the run is booked on th
     '50',
   );
   assert.equal(free.halt, 'token_spend_limit', free.err);
+  const run = await runAgent('start 3 env | -u | SWITCHGEAR_TASK | inner-run | spend+2', '--max-spend', '50');
+  assert.equal(run.halt, 'token_spend_limit', run.err);
   const named = 'start 4 env | SWITCHGEAR_TASK=other | SWITCHGEAR_SESSION=other | claude | -p | calls+5';
   const other = await runAgent(named, '--max-calls', '1');
   assert.equal(
@@ -84,7 +86,7 @@ test('attack 05: a nested agent without the variables of the run is booked on th
   );
 });
 
-test('attack 05: agents that an agent with hooks starts, and made-up sessions, count on its session', async (context) => {
+test('attack 05: agents that an agent with hooks starts, or makes up, count on its session', async (context) => {
   const { result, cards } = await play(
     context,
     `import { writeFileSync } from 'node:fs';
@@ -102,11 +104,12 @@ test('attack 05: agents that an agent with hooks starts, and made-up sessions, c
        send({ hook_event_name: 'SessionEnd' });
      \`);
      hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });
-     let words = [];
+     const words = { ran: 0, refused: 0 };
      run('c0', 'claude -p', () => {
-       for (let n = 0; n < 3; n++) words.push(...tool(process.execPath + ' nested.mjs fresh-' + n).stdout.trim().split(' '));
+       for (let n = 0; n < 3; n++)
+         for (const word of tool(process.execPath + ' nested.mjs fresh-' + n).stdout.trim().split(' ')) words[word]++;
      });
-     console.log(JSON.stringify({ ran: words.filter((word) => word === 'ran').length, refused: words.filter((word) => word === 'refused').length }));`,
+     console.log(JSON.stringify(words));`,
     { task: { max_tree_calls: 3 } },
   );
   assert.deepEqual(result, { ran: 3, refused: 3 });

@@ -10,6 +10,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskOptions, TaskSnapshot } from '../../guard/api.ts';
 import { adoptHaltedTask, type CarriedTask, captureTask, countError, runtimeOf } from '../../guard/internal.ts';
+import { findRunAround } from '../../supervisor/guarded-agents.ts';
 import { type NestedAgent, reportNestedRun } from '../../supervisor/hook-mailbox.ts';
 import type { TreeMember } from '../../supervisor/process-tree.ts';
 import { deleteRun, type RunRecord, type SubagentLimits, writeRun } from '../../supervisor/run-record.ts';
@@ -86,6 +87,8 @@ class AttemptAccounting implements RunAccounting {
   /** The counts of earlier tasks of the run, and the sum that the outer run has. */
   #totalsBefore: RunTotals = { calls: 0, micros: 0, tokens: 0 };
   #reportedTotal = 0;
+  /** The task of the run around this one, once looked for. */
+  #outerRun: Promise<string | undefined> | undefined;
   #isPolling = false;
   #polledMs = Number.NEGATIVE_INFINITY;
   #savedMs: number;
@@ -228,15 +231,20 @@ class AttemptAccounting implements RunAccounting {
   /** Reports the totals of this run to the run around it. */
   #reportToOuterRun(): void {
     const { gear, store, terminal } = this.#context;
-    const outer = terminal.env.SWITCHGEAR_TASK;
+    if (store.shared === undefined) return;
+    this.#outerRun ??= findRunAround(store, terminal.env).then(
+      (run) => run?.task ?? terminal.env.SWITCHGEAR_TASK,
+      () => terminal.env.SWITCHGEAR_TASK,
+    );
     const budget = captureTask(gear, this.#task.id)?.budget;
-    if (!outer || budget === undefined || store.shared === undefined) return;
+    if (budget === undefined) return;
     const { calls, treeCalls = 0, micros, tokens } = addTotals(this.#totalsBefore, budget);
     const total = calls + treeCalls + micros + tokens;
     if (total === this.#reportedTotal) return;
     this.#reportedTotal = total;
     const { agent: host, task } = this.#launched.record;
-    void reportNestedRun(store, outer, task, { host, calls: calls + treeCalls, micros, tokens });
+    const totals = { host, calls: calls + treeCalls, micros, tokens };
+    void this.#outerRun.then((outer) => (outer ? reportNestedRun(store, outer, task, totals) : undefined));
   }
 
   /** Reads the usage of a model call from the session files before its effects are accounted. */
