@@ -65,7 +65,8 @@ const pendingReason = 'Approval pending: a person has been asked. Call again unc
 async function decideOnce(context: HookContext, session: LockedSession, event: MarkedCall): Promise<DecisionOrWait> {
   const { runtime } = context;
   if (session.source === 'tool') return { decision: { kind: 'deny', reason: foreignReason } };
-  if (event.agent === undefined) await settleEarlyPrompt(context, session, 'call-proposed');
+  if (event.agent === undefined && session.source === 'host')
+    await settleEarlyPrompt(context, session, 'call-proposed');
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   // The wait for a person is over, so the clocks of the task start again.
   while (task.node.cells.deadline.state.stops > 0)

@@ -117,7 +117,8 @@ async function handleCallEnded(
   const { runtime } = context;
   if (session.source === 'tool') return pass;
   // A call that ends by itself was not interrupted by a prompt.
-  if (!('cancelled' in event.ending)) await settleEarlyPrompt(context, session, 'call-ended');
+  if (session.source === 'host' && !('cancelled' in event.ending))
+    await settleEarlyPrompt(context, session, 'call-ended');
   if (event.delegation !== undefined) await handleDelegationEnd(context, session, event);
   const task = await findOrBeginTask(context, session, event.agent, event.agentType);
   const unansweredAsk = task.answers.find(({ id, kind }) => id === event.id && kind === 'ask');

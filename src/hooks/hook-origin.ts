@@ -48,11 +48,10 @@ export function readHookOrigin(): HookOrigin {
   };
   let nearest: HookLaunch | undefined;
   for (const each of ancestors) {
-    if (each.pid === 1) break;
     const words = readCommandLine(each.pid);
     const kind = recognizeCommand(words);
-    // A person at a shell is no host.
-    if (kind === 'interactive shell') break;
+    // A person at a shell is no host; nor is the first process of the system, but in a container it may be an agent CLI.
+    if (kind === 'interactive shell' || (each.pid === 1 && kind !== 'agent')) break;
     // A program that an agent CLI started is a wrapper of its hooks, or a tool.
     if (kind === 'agent') return { host: each, launch: makeLaunch(each), innerLaunch: nearest, ancestors, chain };
     if (kind === 'program' && nearest !== undefined) break;

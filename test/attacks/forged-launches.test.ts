@@ -18,8 +18,8 @@ test('attack 13: a hook in place of a tool, by `exec`, ends no task and begins n
     `${begin}
      const events = [{ hook_event_name: 'Stop' }, { hook_event_name: 'SessionEnd' }];
      for (let n = 0; n < 5; n++) run('c' + n, 'work ' + n, () => {
-       tool('exec ' + process.env.HOOK + ' < ' + write(events[n % 2]));
-       tool('exec ' + process.env.HOOK + ' < ' + write({ hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n }));
+       tool('exec ' + process.env.HOOK + ' < ' + eventFile(events[n % 2]));
+       tool('exec ' + process.env.HOOK + ' < ' + eventFile({ hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n }));
      });
      ${end}`,
     limited,
@@ -35,7 +35,7 @@ test('attack 13: events of a background tool, while no call runs, end no task an
      for (let n = 0; n < 5; n++) {
        pass('c' + n);
        tool(forge({ hook_event_name: 'Stop' }));
-       tool('exec ' + process.env.HOOK + ' < ' + write({ hook_event_name: 'SessionEnd' }));
+       tool('exec ' + process.env.HOOK + ' < ' + eventFile({ hook_event_name: 'SessionEnd' }));
        tool('setsid ' + forge({ hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n }));
      }
      ${end}`,

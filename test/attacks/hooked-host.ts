@@ -46,7 +46,7 @@ const hook = (event) => {
 const tool = (line) => shell(line);
 const pass = (id) => run(id, 'work ' + id, () => {});
 /** A file with an event, for the stdin of a made-up hook. */
-const write = (event) => {
+const eventFile = (event) => {
   const path = process.cwd() + '/event-' + Math.random() + '.json';
   appendFileSync(path, JSON.stringify({ ...base, ...event }));
   return path;
