@@ -50,7 +50,7 @@ export function readHookOrigin(): HookOrigin {
   for (const each of ancestors) {
     const words = readCommandLine(each.pid);
     const kind = recognizeCommand(words);
-    // A person at a shell is no host; nor is the first process of the system, but in a container it may be an agent CLI.
+    // A person at a shell is no host. The first process of a container may be an agent CLI.
     if (kind === 'interactive shell' || (each.pid === 1 && kind !== 'agent')) break;
     // A program that an agent CLI started is a wrapper of its hooks, or a tool.
     if (kind === 'agent') return { host: each, launch: makeLaunch(each), innerLaunch: nearest, ancestors, chain };

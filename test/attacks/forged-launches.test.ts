@@ -19,7 +19,8 @@ test('attack 13: a hook in place of a tool, by `exec`, ends no task and begins n
      const events = [{ hook_event_name: 'Stop' }, { hook_event_name: 'SessionEnd' }];
      for (let n = 0; n < 5; n++) run('c' + n, 'work ' + n, () => {
        tool('exec ' + process.env.HOOK + ' < ' + eventFile(events[n % 2]));
-       tool('exec ' + process.env.HOOK + ' < ' + eventFile({ hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n }));
+       const more = { hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n };
+       tool('exec ' + process.env.HOOK + ' < ' + eventFile(more));
      });
      ${end}`,
     limited,
