@@ -8,13 +8,16 @@
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { buildCommand } from './built-command.ts';
 import type { Tally } from './count-reporter.ts';
 import { root } from './harness/source.ts';
 import { findProgram, isCi, makeReady } from './services.ts';
 import { testEnvironment } from './test-environment.ts';
+
+/** Many tests wait for processes and times: more files than cores run at once. */
+const filesAtOnce = Math.max(4, availableParallelism());
 
 const everyTest = ['test/*.test.ts', 'test/!(adapters)/**/*.test.ts'];
 
@@ -56,7 +59,7 @@ async function runNode(args: readonly string[]): Promise<{ readonly code: number
     process.execPath,
     [
       '--test',
-      '--test-concurrency=2',
+      `--test-concurrency=${filesAtOnce}`,
       reporter,
       '--test-reporter-destination=stdout',
       `--test-reporter=${join(root, 'test', 'count-reporter.ts')}`,
