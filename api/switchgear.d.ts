@@ -171,6 +171,7 @@ export interface Clock {
     nowMs(): number;
     wallMs(): number;
     after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
+    hold?(): () => void;
 }
 
 export type Code =
@@ -695,6 +696,7 @@ export interface TaskResultHalted<T> {
     readonly status: 'halted';
     readonly halt: Refusal;
     readonly value?: T;
+    readonly error?: unknown;
 }
 
 export interface TaskSettings {

@@ -111,6 +111,8 @@ export interface TaskResultHalted<T> {
   readonly status: 'halted';
   readonly halt: Refusal;
   readonly value?: T;
+  /** The error that the function threw after the halt, if any. */
+  readonly error?: unknown;
 }
 /** How a task ended. */
 export type TaskResult<T> = TaskResultDone<T> | TaskResultHalted<T>;

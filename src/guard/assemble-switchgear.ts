@@ -131,6 +131,7 @@ function dispose(runtime: Runtime): void {
   for (const task of [...runtime.tasks.values()]) endTask(runtime, task);
   stopSweep(runtime);
   runtime.timeouts.close();
+  runtime.hold.close();
   runtime.isDisposed = true;
   for (const end of [...runtime.waiting.values()]) end();
   runtime.health = undefined;

@@ -4,6 +4,7 @@ import { createWeighedKeys } from '../core/bounded.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { failedWorkersMax, workerCellsMax } from '../core/limits.ts';
 import { builtinPrices } from '../core/prices/builtin-prices.ts';
+import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
 import type { SharedStore } from '../ports/store.ts';
@@ -94,6 +95,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     halted: new Map(),
     cancelSweep: undefined,
     timeouts: createTimerQueue(clock),
+    hold: createProcessHold(clock),
     probes: new Set(),
     waiting: new Map(),
     inputs: new Map(),

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import { timerMaxMs } from '../core/limits.ts';
 import type { Clock } from '../ports/clock.ts';
+import { holdProcess } from './system-clock.ts';
 
 /** A monotonic clock that is the same in all processes of the machine until the machine restarts. */
 export const machineClock: Clock = {
@@ -18,6 +19,7 @@ export const machineClock: Clock = {
     if (!keepAlive) timer.unref();
     return () => clearTimeout(timer);
   },
+  hold: holdProcess,
 };
 
 /** Returns an id that changes with every restart of the machine; times of different ids cannot be compared. */
@@ -82,7 +84,7 @@ export function createMachineTime(
   const offsetMs = saved === undefined ? 0 : saved.boot === boot ? saved.offsetMs : offsetAfterRestart(saved, machine);
   const nowMs = () => machine.nowMs() + offsetMs;
   return {
-    clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
+    clock: { nowMs, wallMs: machine.wallMs, after: machine.after, ...(machine.hold && { hold: machine.hold }) },
     save: () => ({ boot, offsetMs, seenMs: nowMs(), seenWallMs: machine.wallMs() }),
   };
 }

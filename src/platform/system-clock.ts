@@ -14,7 +14,14 @@ export const systemClock: Clock = {
   },
   wallMs: () => Date.now(),
   after: runLater,
+  hold: holdProcess,
 };
+
+/** Keeps the process alive until the returned function is called. */
+export function holdProcess(): () => void {
+  const timer = setInterval(() => {}, timerMaxMs);
+  return () => clearInterval(timer);
+}
 
 function runLater(delayMs: number, run: () => void, keepAlive = false): () => void {
   const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerMaxMs));
@@ -66,5 +73,6 @@ export function coarseClock(clock: Clock): Clock {
     },
     wallMs: clock.wallMs,
     after: clock.after,
+    ...(clock.hold && { hold: clock.hold }),
   };
 }

@@ -6,6 +6,8 @@ import type { Clock } from '../ports/clock.ts';
 export interface TimedLink {
   readonly dueMs: number;
   fire(): void;
+  /** Called after a task halted: ends the call if it belongs to a halted task. */
+  endIfHalted?(): void;
   /** The list that holds the link. */
   list?: TimedList | undefined;
   previous?: TimedLink | undefined;
@@ -52,6 +54,8 @@ export interface TimerQueue {
   /** Fires every link that is due. */
   fireDue(): void;
   isEmpty(): boolean;
+  /** Tells every link that a task halted. */
+  endHalted(): void;
   /** Forgets all links and cancels the timer. */
   close(): void;
 }
@@ -105,6 +109,13 @@ export function createTimerQueue(clock: Pick<Clock, 'nowMs' | 'after'>): TimerQu
     isEmpty() {
       for (const list of lists.values()) if (list.first !== undefined) return false;
       return true;
+    },
+    endHalted() {
+      const links: TimedLink[] = [];
+      for (const list of lists.values()) {
+        for (let link = list.first; link !== undefined; link = link.next) links.push(link);
+      }
+      for (const link of links) link.endIfHalted?.();
     },
     close() {
       disarm?.();

@@ -11,4 +11,6 @@ export interface Clock {
    * @default keepAlive false
    */
   after(delayMs: number, run: () => void, keepAlive?: boolean): () => void;
+  /** Keeps the process alive until the returned function is called. A clock of simulated time has no such function. */
+  hold?(): () => void;
 }

@@ -53,6 +53,8 @@ export class TimeLimit {
   private readonly queue: TimerQueue;
   private freeList: TimedCall | undefined = undefined;
   private isTicking = false;
+  /** Lets the process end; defined while calls are out. */
+  private release: (() => void) | undefined = undefined;
 
   /** With `isExact` every call reads the clock; otherwise its time starts at the next tick: late, never early. */
   constructor(clock: Clock, isExact: boolean, name: string, secs: number) {
@@ -123,6 +125,7 @@ export class TimeLimit {
         if (removeLink(call)) call.owner!.succeeded(call.grant!, value);
         else call.owner!.workEnded();
         this.recycle(call);
+        if (this.release !== undefined) this.releaseProcess();
         resolve(value);
       },
       fail: (error) => {
@@ -130,6 +133,7 @@ export class TimeLimit {
         if (removeLink(call)) call.owner!.failed(call.grant!, error);
         else call.owner!.workEnded();
         this.recycle(call);
+        if (this.release !== undefined) this.releaseProcess();
         reject(error);
       },
     };
@@ -144,11 +148,12 @@ export class TimeLimit {
 
   private startTick(): void {
     this.isTicking = true;
-    this.clock.after(tickMs, () => {
+    const tick = () => {
       this.isTicking = false;
       this.dateCalls();
       this.releaseRecords();
-    });
+    };
+    this.clock.after(tickMs, tick, true); // The process must not end before the limits of its calls are set.
   }
 
   /** Starts the time of the calls that began since the last tick, and rejects every due call. */
@@ -161,11 +166,20 @@ export class TimeLimit {
       queue.add(limitMs, link);
     }
     queue.fireDue();
+    if (this.release === undefined && !queue.isEmpty()) this.release = clock.hold?.();
   }
 
-  /** Releases the recycled records when no call is running. */
+  /** Releases the recycled records and the process when no call is running. */
   private releaseRecords(): void {
-    if (this.undated.first === undefined && this.queue.isEmpty()) this.freeList = undefined;
+    if (this.undated.first !== undefined || !this.queue.isEmpty()) return;
+    this.freeList = undefined;
+    this.releaseProcess();
+  }
+
+  private releaseProcess(): void {
+    if (this.undated.first !== undefined || !this.queue.isEmpty()) return;
+    this.release?.();
+    this.release = undefined;
   }
 }
 

@@ -4,7 +4,8 @@ import { readWorkerFailure, type WorkerFailure } from '../../core/controls/worke
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { endingOf, type OpenCall } from '../../guard/entries/host-call.ts';
+import { endingOf, type HostAnswer, type OpenCall } from '../../guard/entries/host-call.ts';
+import { nextTurn } from '../../platform/process-hold.ts';
 
 /** A running worker, with the task of its calls. */
 export interface OpenWorker extends OpenCall {
@@ -28,7 +29,27 @@ export async function openWorker(
   const first = await Promise.race([opened.promise.then((task) => ({ task })), delegation]);
   const refusal = isRefused(first) ? refusalOf(first) : undefined;
   if (refusal !== undefined) return { refusal };
-  return { refusal: undefined, task: (first as { readonly task: Task }).task, settle: endingOf(work) };
+  const { task } = first as { readonly task: Task };
+  return {
+    refusal: undefined,
+    task,
+    settle: endingOf(work),
+    run: <T>(own: (signal: AbortSignal) => T | PromiseLike<T>) => untilHalt(task, own),
+  };
+}
+
+/** Runs the work of a worker until it ends or its task halts. */
+async function untilHalt<T>(task: Task, work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<HostAnswer<T>> {
+  const { signal } = task;
+  const halted = Promise.withResolvers<HostAnswer<T>>();
+  const onHalt = () => nextTurn(() => halted.resolve({ refusal: task.halt! }));
+  if (signal.aborted) onHalt();
+  else signal.addEventListener('abort', onHalt, { once: true });
+  try {
+    return await Promise.race([(async () => ({ value: await work(signal) }))(), halted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onHalt);
+  }
 }
 
 /**

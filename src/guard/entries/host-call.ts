@@ -1,6 +1,6 @@
 /** Guards a call of a framework with the framework's call id, turn, signal and way to ask a person. */
 
-import type { Action, Permit } from '../../core/action.ts';
+import { type Action, cancelled, type Permit } from '../../core/action.ts';
 import { getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
@@ -8,6 +8,7 @@ import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
+import { nextTurn } from '../../platform/process-hold.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Call, Switchgear, Task } from '../api.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
@@ -22,9 +23,9 @@ import {
   needsAnotherRound,
   refuseForGood,
 } from '../route/admission.ts';
-import { type CallEnding, settleEnding } from '../route/call.ts';
+import { settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
-import { LiveCall } from '../route/live-call.ts';
+import { LiveCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { attachHint, refuseOnError } from '../route/refusal-delivery.ts';
 import {
@@ -35,7 +36,7 @@ import {
   type RoundsResult,
   tooLargeReason,
 } from '../route/rounds.ts';
-import { followStream, isStream, isWebStream } from '../route/stream.ts';
+import { followStream, isStream, streamingCall } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { boundedModelName, type PricedUsage, priceUsage } from '../tasks/cost.ts';
@@ -44,7 +45,7 @@ import { entryPlace, type TaskState } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 
 /** The host's data of a call. */
-export interface HostCall {
+export interface HostCall<T = unknown> {
   /** The host's call id: an observed call with the same id is not counted again. */
   readonly id?: string | undefined;
   /** The model turn of the call. */
@@ -60,8 +61,8 @@ export interface HostCall {
   readonly shown?: ((value: unknown) => unknown) | undefined;
   /** Asks a person through the host, if the gear has no approver. Errors that it throws pass through. */
   readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
-  /** Whether the host runs the call and keeps its result: a web stream, which would be locked, settles at once. */
-  readonly isReported?: boolean;
+  /** The stream inside a result: the call settles when the stream ends. */
+  readonly streamIn?: { find(value: T): unknown; replace(value: T, stream: object): T } | undefined;
 }
 
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
@@ -72,7 +73,7 @@ export async function hostCall<T>(
   name: string,
   args: readonly unknown[],
   run: (call: Call) => T | PromiseLike<T>,
-  host: HostCall = {},
+  host: HostCall<T> = {},
 ): Promise<HostAnswer<T>> {
   const runtime = runtimeOf(gear);
   const { clock } = runtime;
@@ -114,7 +115,7 @@ export async function hostCall<T>(
   } catch (error) {
     const halt = site.task?.halt;
     // A call that the halt of its task aborted ends as a refused call, with any error of the client.
-    if (halt !== undefined && call.controller?.signal.aborted && !host.signal?.aborted) return { refusal: halt };
+    if (halt !== undefined && call.aborted && !host.signal?.aborted) return { refusal: halt };
     throw error;
   }
 }
@@ -149,7 +150,7 @@ async function askHost<T>(
   runtime: Runtime,
   judged: JudgedCall<T>,
   stop: Stop,
-  { id, ask }: HostCall,
+  { id, ask }: Pick<HostCall, 'id' | 'ask'>,
 ): Promise<Approval | Stop> {
   const { site, args } = judged;
   const { name } = site.target;
@@ -229,7 +230,7 @@ function proposalOf(
   runtime: Runtime,
   name: string,
   args: readonly unknown[],
-  host: HostCall,
+  host: Pick<HostCall, 'id' | 'turnId' | 'task' | 'kind' | 'breaker'>,
 ): [CallSite, () => Action] {
   const { id, turnId, task, kind = 'tool', breaker } = host;
   const node = task === undefined ? frameOf(runtime)?.task : nodeOf(runtime, task);
@@ -243,41 +244,60 @@ function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined
   return tasks.get(id) ?? halted.get(id);
 }
 
-/** Runs an admitted call with its timeout. The slot is kept until the work really ends. */
-function perform<T>(
-  call: LiveCall,
-  run: (call: Call) => T | PromiseLike<T>,
-  { signal, classify, shown, isReported }: HostCall,
-): Promise<T> {
+/**
+ * Runs an admitted call until it ends, times out, its task halts or the host's signal aborts. The slot is kept until
+ * the work really ends.
+ */
+function perform<T>(call: LiveCall, run: (call: Call) => T | PromiseLike<T>, host: HostCall<T>): Promise<T> {
   const { runtime, site } = call;
+  const { signal, classify, shown, streamIn } = host;
+  const isUncut = isObserving(runtime); // An observing gear does not interrupt calls.
   const options: GuardOptions = {
     classify: (ending) => classify?.(ending) ?? ('error' in ending && signal?.aborted ? 'neutral' : undefined),
   };
 
   return new Promise<T>((resolve, reject) => {
-    if (site.timeoutMs > 0 && !isObserving(runtime)) call.limit(reject); // An observing gear does not interrupt calls.
+    if (!isUncut) call.limit(reject);
+    const onAbort = () => nextTurn(() => cancelCall(call, signal?.reason, reject));
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
     const ended = (ending: Ending) => {
       call.unlimit();
-      settleEnding(runtime, call, ending, options, isObserving(runtime), shown);
+      settleEnding(runtime, call, ending, options, { isUncut, shown });
     };
     const work = async () => (await applyInside(call, run, undefined, [call])) as T;
-    work().then(
-      (value) => {
-        if (isStream(value) && !(isReported === true && isWebStream(value))) {
-          call.unlimit();
-          const onEnd = (ending: CallEnding) => settleEnding(runtime, call, ending, options, false, shown);
-          resolve(followStream(call, value, onEnd) as T);
-          return;
-        }
-        ended({ value });
-        resolve((isObserving(runtime) ? value : attachHint(site, value)) as T);
-      },
-      (error) => {
-        ended({ error });
-        reject(error);
-      },
-    );
+    work()
+      .then(
+        (value) => {
+          const stream = streamIn === undefined ? value : streamIn.find(value);
+          if (isStream(stream)) {
+            call.unlimit();
+            const followed = followStream(streamingCall(call, signal), stream, (ending, partial) =>
+              settleEnding(runtime, call, ending, options, { shown, partial }),
+            );
+            resolve(streamIn === undefined ? (followed as T) : streamIn.replace(value, followed));
+            return;
+          }
+          ended({ value });
+          resolve((isUncut ? value : attachHint(site, value)) as T);
+        },
+        (error) => {
+          ended({ error });
+          reject(error);
+        },
+      )
+      .finally(() => signal?.removeEventListener('abort', onAbort));
   });
+}
+
+/** Gives up a call that its host cancelled, unless it has ended by its signal. */
+function cancelCall(call: LiveCall, reason: unknown, reject: (error: unknown) => void): void {
+  if (call.settled || isObserving(call.runtime)) return;
+  if (!call.isLimited) return; // It returned a stream, which follows the signal itself.
+  call.unlimit();
+  call.abort(reason);
+  settleCall(call.runtime, call, cancelled, { stillRuns: true });
+  reject(reason);
 }
 
 interface PromiseEnds {
@@ -289,26 +309,54 @@ interface PromiseEnds {
 export interface OpenCall {
   readonly refusal: undefined;
   settle(ending: Ending): void;
+  /** Runs the work of the call with its signal, until it ends or the call is given up. */
+  run<T>(work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<HostAnswer<T>>;
 }
 
-/** Admits a call that the host runs and settles; its timeout is up to the host. */
+/**
+ * Admits a call that the host runs and settles. Its timeout is up to the host, unless the adapter runs the work by
+ * `run`: then `isTimed` is true.
+ */
 export async function beginHostCall(
   gear: Switchgear,
   name: string,
   args: readonly unknown[],
   host: HostCall = {},
+  isTimed = false,
 ): Promise<OpenCall | { readonly refusal: Refusal }> {
-  const opened = Promise.withResolvers<undefined>();
+  const opened = Promise.withResolvers<Call>();
   const work = Promise.withResolvers<unknown>();
-  const run = () => {
-    opened.resolve(undefined);
+  const run = (call: Call) => {
+    opened.resolve(call);
     return work.promise;
   };
-  const untimed: object = { ...host.breaker, timeoutSecs: undefined };
-  const answered = hostCall(gear, name, args, run, { ...host, breaker: untimed, isReported: true });
+  const breaker = isTimed ? host.breaker : ({ ...host.breaker, timeoutSecs: undefined } as object);
+  const answered = hostCall(gear, name, args, run, { ...host, ...(breaker && { breaker }) });
   answered.catch(() => {}); // The host learns about an error from the call itself.
-  const answer = await Promise.race([opened.promise, answered]);
-  return answer !== undefined && 'refusal' in answer ? answer : { refusal: undefined, settle: endingOf(work) };
+  const answer = await Promise.race([opened.promise.then((call) => ({ call })), answered]);
+  if ('refusal' in answer) return answer;
+  const { call } = answer as { readonly call: Call };
+  return {
+    refusal: undefined,
+    settle: endingOf(work),
+    run: <T>(own: (signal: AbortSignal) => T | PromiseLike<T>) => runOpen(answered, call, own, host.signal),
+  };
+}
+
+/** Runs the work of an open call: the first of the work's end and the end of the call. */
+function runOpen<T>(
+  answered: Promise<HostAnswer<unknown>>,
+  call: Call,
+  work: (signal: AbortSignal) => T | PromiseLike<T>,
+  hostSignal: AbortSignal | undefined,
+): Promise<HostAnswer<T>> {
+  const ended = async () => ({ value: await work(joinSignals(call.signal, hostSignal)) });
+  return Promise.race([ended(), answered as Promise<HostAnswer<T>>]);
+}
+
+/** A signal that aborts with either of two. */
+export function joinSignals(signal: AbortSignal, other: AbortSignal | null | undefined): AbortSignal {
+  return other ? AbortSignal.any([other, signal]) : signal;
 }
 
 /** Combines `resolve` and `reject` of a promise into one function of an ending. */

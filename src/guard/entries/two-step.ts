@@ -14,7 +14,7 @@ import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
-import { followStream, isStream, isWebStream } from '../route/stream.ts';
+import { followStream, isStream } from '../route/stream.ts';
 import { frameOf } from '../runtime/async-context.ts';
 import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -131,8 +131,7 @@ function settling(runtime: Runtime, site: CallSite, permit: Permit, settled: () 
     if (call.settled) return;
     release();
     const value = peek(ending, 'value');
-    // The host keeps the result, and following a web stream would lock it.
-    if (!isStream(value) || isWebStream(value)) settleEnding(runtime, call, ending);
+    if (!isStream(value)) settleEnding(runtime, call, ending);
     else followStream({ runtime, progress }, value, (end) => settleEnding(runtime, call, end));
   };
 }

@@ -20,7 +20,7 @@ import {
 } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import { failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
-import { readOutcome, readSettlement } from './outcome.ts';
+import { readOutcome, readPartialCost, readSettlement } from './outcome.ts';
 import { type JudgedCall, laterRounds, type RoundsResult } from './rounds.ts';
 
 /** The ending of a call, or `cancelled` if it is unknown. */
@@ -41,18 +41,23 @@ export async function proposeInRounds<T>(runtime: Runtime, call: JudgedCall<T>):
   return needsAnotherRound(first) ? laterRounds(runtime, call, first) : { stop: first };
 }
 
-/**
- * Settles a call by its ending, once. The ending of a call that timed out frees its slot and counts its cost.
- * `isUncut`: the call was not interrupted at its timeout, so an ending after the timeout counts as a timeout. Results
- * are compared by the return value of `shown`.
- */
+/** How the ending of a call is read. */
+export interface EndingOptions {
+  /** The call was not interrupted at its timeout, so an ending after the timeout counts as a timeout. */
+  readonly isUncut?: boolean;
+  /** Returns the part of the result by which results are compared. */
+  readonly shown?: ((value: unknown) => unknown) | undefined;
+  /** The stream that was not read to its end: without usage it costs what was reserved. */
+  readonly partial?: object | undefined;
+}
+
+/** Settles a call by its ending, once. The ending of a call that timed out frees its slot and counts its cost. */
 export function settleEnding(
   runtime: Runtime,
   call: LeasedCall,
   ending: CallEnding,
   options: GuardOptions = {},
-  isUncut = false,
-  shown?: (value: unknown) => unknown,
+  { isUncut = false, shown, partial }: EndingOptions = {},
 ): void {
   if (call.settled) {
     settleLate(runtime, call, ending, options);
@@ -69,6 +74,9 @@ export function settleEnding(
       outcome = isLate ? failureOfTimeout : readOutcome(call, ending, options, atMs);
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
       settlement = readSettlement(runtime, site, read, options, outcome, permit.action);
+    }
+    if (partial !== undefined) {
+      settlement = { ...settlement, cost: readPartialCost(runtime, site, partial, options, permit.action) };
     }
   } catch (error) {
     countError(runtime, 'settle', error);

@@ -16,7 +16,7 @@ import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
 import { deliverRefusal, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds, type RoundsResult } from './rounds.ts';
-import { followStream, isStream } from './stream.ts';
+import { followStream, isStream, streamingCall } from './stream.ts';
 
 /** Returns the guarded function. */
 export function guardFunction<F extends AnyFunction>(
@@ -97,7 +97,7 @@ export function guardFunction<F extends AnyFunction>(
     isAsync = true;
     const promise = result instanceof Promise ? result : Promise.resolve(result);
     // An observing gear interrupts nothing: a call past its timeout is a failure when it ends.
-    return current.timeoutMs > 0 && !isObserving(runtime)
+    return (current.timeoutMs > 0 || current.task !== undefined) && !isObserving(runtime)
       ? settleInTime(call, promise, loose)
       : settleAtEnd(call, promise, loose);
   }
@@ -120,14 +120,18 @@ function settleAtEnd(call: LiveCall, promise: Promise<unknown>, options: GuardOp
   }
 }
 
-/** Settles a call when its work ends or at its timeout. */
+/** Settles a call when its work ends, at its timeout, or when its task halts: then with the refusal of the halt. */
 function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardOptions): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       settle(call, { error }, options, false);
       reject(error);
     };
-    call.limit(reject);
+    const { runtime, site } = call;
+    call.limit((error, halt) => {
+      if (halt === undefined) reject(error);
+      else resolve(new Promise((deliver) => deliver(deliverRefusal(runtime, halt, site))));
+    });
     try {
       promise.then((value) => resolve(settleResult(call, value, options, false)), fail);
     } catch (error) {
@@ -143,13 +147,15 @@ function settleResult(call: LiveCall, value: unknown, options: GuardOptions, isS
     return value;
   }
   call.unlimit();
-  return followStream(call, value, (ending) => settleEnding(call.runtime, call, ending, options));
+  return followStream(streamingCall(call), value, (ending, partial) =>
+    settleEnding(call.runtime, call, ending, options, { partial }),
+  );
 }
 
 function settle(call: LiveCall, ending: Ending, options: GuardOptions, isSync: boolean): void {
   const { runtime } = call;
   call.unlimit();
-  settleEnding(runtime, call, ending, options, isSync || isObserving(runtime));
+  settleEnding(runtime, call, ending, options, { isUncut: isSync || isObserving(runtime) });
 }
 
 function isAsyncFunction(fn: AnyFunction): boolean {

@@ -1,13 +1,16 @@
 /** Running calls: their signals, progress, timeouts and single settlement. */
 
-import type { Outcome, Permit } from '../../core/action.ts';
+import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
+import { callGraceMs } from '../../core/limits.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import { nextTurn } from '../../platform/process-hold.ts';
 import type { TimedLink, TimedList } from '../../platform/timer-queue.ts';
 import type { Call } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { type Frame, outerOf } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { ensureSweep } from '../tasks/sweep.ts';
-import { onHalt, type TaskState } from '../tasks/task.ts';
+import { haltReasonOf, onHalt, type TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
 import { type Settlement, settleAction } from './admission.ts';
 import type { CallSite } from './call-site.ts';
@@ -48,6 +51,9 @@ export function settleCall(
   }
 }
 
+/** Ends the promise of a call before its work: with an error, or with the halt of its task. */
+export type GiveUp = (error: unknown, halt?: Refusal) => void;
+
 /**
  * The one object of a call on the hot path: its context frame, its link in the list of timeouts, and the public
  * `Call`. A signal is created only when the function reads it.
@@ -61,7 +67,7 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   controller: AbortController | undefined = undefined;
   reason: unknown = undefined;
   forget: (() => void) | undefined = undefined;
-  reject: ((error: unknown) => void) | undefined = undefined;
+  giveUp: GiveUp | undefined = undefined;
   list: TimedList | undefined = undefined;
   previous: TimedLink | undefined = undefined;
   next: TimedLink | undefined = undefined;
@@ -87,7 +93,8 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   }
 
   get dueMs(): number {
-    return this.permit.atMs + this.site.timeoutMs;
+    const { timeoutMs } = this.site;
+    return timeoutMs > 0 ? this.permit.atMs + timeoutMs : Number.POSITIVE_INFINITY;
   }
 
   get aborted(): boolean {
@@ -100,16 +107,23 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
       this.controller = controller;
       const { task } = this.site;
       if (this.reason !== undefined) controller.abort(this.reason);
-      else if (task?.halt !== undefined) controller.abort();
-      else if (!this.settled) this.forget = onHalt(task, () => controller.abort());
+      else if (task?.halt !== undefined) controller.abort(haltReasonOf(task));
+      else if (!this.settled) this.forget = onHalt(task, () => controller.abort(haltReasonOf(task!)));
     }
     return this.controller.signal;
   }
 
-  /** Rejects the promise at the timeout; the slot is kept until the work really ends. */
-  limit(reject: (error: unknown) => void): void {
-    this.reject = reject;
-    this.runtime.timeouts.add(this.site.timeoutMs, this);
+  /** Whether the promise of the call can still be given up. */
+  get isLimited(): boolean {
+    return this.giveUp !== undefined;
+  }
+
+  /** Gives up the promise at the timeout or at the halt of the task; the slot is kept until the work really ends. */
+  limit(giveUp: GiveUp): void {
+    const { timeoutMs } = this.site;
+    this.giveUp = giveUp;
+    this.runtime.timeouts.add(timeoutMs > 0 ? timeoutMs : Number.POSITIVE_INFINITY, this);
+    this.runtime.hold.begin();
   }
 
   /**
@@ -117,22 +131,56 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
    * memory.
    */
   unlimit(): void {
-    this.runtime.timeouts.remove(this);
-    this.reject = undefined;
+    if (this.runtime.timeouts.remove(this)) this.runtime.hold.end();
+    this.giveUp = undefined;
   }
 
   fire(): void {
     const { name, runtime, site } = this;
     const error = timeoutError(name, site.timeoutMs / 1000);
+    runtime.hold.end();
     settleCall(runtime, this, failureOfTimeout, { stillRuns: true });
     this.reason = error;
     this.controller?.abort(error);
-    this.reject?.(error);
+    this.giveUp?.(error);
+  }
+
+  endIfHalted(): void {
+    // A chain waits for the real end of its steps.
+    if (this.site.target.kind !== 'step') afterHalt(this.runtime, this.site.task, () => this.endAtHalt());
+  }
+
+  private endAtHalt(): void {
+    const { runtime, site, giveUp } = this;
+    const { task } = site;
+    if (this.settled || giveUp === undefined || task?.halt === undefined) return;
+    this.unlimit();
+    this.reason = haltReasonOf(task);
+    settleCall(runtime, this, cancelled, { stillRuns: true });
+    giveUp(this.reason, task.halt);
+  }
+
+  /** Aborts the signal of the call. */
+  abort(reason: unknown): void {
+    this.reason = reason;
+    this.controller?.abort(reason);
   }
 
   progress(): void {
     if (!this.settled) recordPermitEvent(this.runtime, 'permit-renewed', this.site, this.permit);
   }
+}
+
+/**
+ * Runs a function when the calls of a halted task are given up: in the next turn if the task took too long or a person
+ * stopped it, otherwise after a short time, in which calls of the same turn may return their results. A call that ends
+ * by its aborted signal is back before.
+ */
+export function afterHalt({ clock }: Runtime, task: TaskState | undefined, run: () => void): void {
+  const control = task?.halt?.control;
+  if (control === undefined) return;
+  if (control === 'deadline' || control === 'operator') nextTurn(run);
+  else clock.after(callGraceMs, run);
 }
 
 /** The outcome of a timeout: a retryable failure, like a network without a reply. */

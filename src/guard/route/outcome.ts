@@ -1,6 +1,6 @@
 /** Reads how a guarded call ended. */
 
-import { cancelled, type Outcome } from '../../core/action.ts';
+import { type Cost, cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import { classify, readError } from '../../core/classify.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
@@ -60,4 +60,25 @@ export function readSettlement(
     result: isMarked ? (ok && value === undefined ? nothing : markResult(value, ok)) : undefined,
     resultHits: hits?.length ? hits : undefined,
   };
+}
+
+/** The cost of a stream that was not read to its end: its usage so far, or else what was reserved, as an estimate. */
+export function readPartialCost(
+  runtime: Runtime,
+  { place }: CallSite,
+  stream: object,
+  options: GuardOptions,
+  reserved: ReservedCost,
+): Cost | undefined {
+  const { worstMicros: micros, worstTokens: tokens } = reserved;
+  let usage: Partial<Usage> | undefined | null;
+  try {
+    usage = requireSync('usage', options.usage?.(stream as never)) as typeof usage;
+  } catch {
+    usage = undefined; // The usage of a stream may be unreadable before its end.
+  }
+  const { inputTokens, outputTokens, costUsd } = (usage ?? {}) as Readonly<Record<string, unknown>>;
+  const isCounted = [inputTokens, outputTokens, costUsd].some((count) => typeof count === 'number' && count > 0);
+  if (isCounted) return priceUsage(runtime, usage as Usage, place, undefined, reserved);
+  return micros + tokens > 0 ? { micros, tokens, estimated: true } : undefined;
 }

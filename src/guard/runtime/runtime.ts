@@ -7,6 +7,7 @@ import { builtinPrices } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
+import type { ProcessHold } from '../../platform/process-hold.ts';
 import type { TimerQueue } from '../../platform/timer-queue.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -88,6 +89,8 @@ export interface Runtime {
   cancelSweep: (() => void) | undefined;
 
   readonly timeouts: TimerQueue;
+  /** Keeps the process alive while a call or a task with limits is out. */
+  readonly hold: ProcessHold;
   /** Running calls that hold a probe, whose leases must be renewed. */
   readonly probes: Set<LeasedCall>;
   /**

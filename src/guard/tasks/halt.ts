@@ -36,6 +36,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
     return;
   }
   latch(runtime, ended, stop, refusal, undefined, atMs);
+  runtime.timeouts.endHalted();
   if (parent !== undefined) touchParent(runtime, parent, atMs);
   const card: Card = {
     id: createCardId(runtime),

@@ -1,6 +1,5 @@
 /** Runs a function as a task, from its start to a typed end. */
 
-import { readError } from '../../core/classify.ts';
 import { haltGraceMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
 import type { Task, TaskResult } from '../api.ts';
@@ -11,15 +10,16 @@ import { taskHandle } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
 
 /**
- * Runs a task and returns its result: done with its value, or halted. Errors of the function pass through. If the
- * function does not return after a halt, the task ends without it after a while.
+ * Runs a task and returns its result: done with its value, or halted. Errors of the function pass through, unless the
+ * task was halted. If the function does not return after a halt, the task ends without it after a while. The process
+ * does not end meanwhile.
  */
 export async function runTask<T>(
   runtime: Runtime,
   node: TaskState,
   run: (task: Task) => T | Promise<T>,
 ): Promise<TaskResult<T>> {
-  const { clock, waiting } = runtime;
+  const { clock, waiting, hold } = runtime;
   let forget = () => {};
   const givenUp = new Promise<undefined>((resolve) => {
     const wait = () => {
@@ -31,6 +31,7 @@ export async function runTask<T>(
     else wait(); // The parent is already halted, so no other halt event will come.
   });
   const inside = async () => ({ value: await runInside(runtime, node, () => run(taskHandle(runtime, node))) });
+  hold.begin();
   try {
     const outcome = await Promise.race([inside(), givenUp]);
     endTask(runtime, node);
@@ -39,10 +40,10 @@ export async function runTask<T>(
   } catch (error) {
     endTask(runtime, node, 'error');
     const { halt } = node;
-    const isOurs = refusalOf(error) !== undefined || readError(error).names.includes('AbortError');
-    if (halt !== undefined && isOurs) return { status: 'halted', halt };
-    throw error;
+    if (halt === undefined) throw error;
+    return refusalOf(error) === undefined ? { status: 'halted', halt, error } : { status: 'halted', halt };
   } finally {
+    hold.end();
     forget();
     waiting.delete(node);
   }

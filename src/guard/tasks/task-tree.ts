@@ -132,6 +132,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
     ending: undefined,
     removeAbortListener: undefined,
     signal: undefined,
+    cancelReason: parent?.cancelReason,
     recentOutput: undefined,
     loopHint: undefined,
     suspected: false,

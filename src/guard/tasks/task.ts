@@ -3,7 +3,7 @@
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
-import type { Refusal } from '../../core/refusal.ts';
+import { type Refusal, RefusedError } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
@@ -39,6 +39,8 @@ export interface TaskState extends PanelTask {
   /** Removes the listener of the outer signal; called when the task ends. */
   removeAbortListener: (() => void) | undefined;
   signal: AbortSignal | undefined;
+  /** The reason of the caller who cancelled the task. */
+  cancelReason: unknown;
   /** The recent texts and calls. */
   recentOutput: RecentOutput | undefined;
   /** The pending hint for the model, and whether it was given before. */
@@ -102,13 +104,18 @@ export function signalOf(task: TaskState): AbortSignal {
   if (task.signal === undefined) {
     const controller = new AbortController();
     task.signal = controller.signal;
-    const abort = () => {
-      const error = new Error(task.halt?.message ?? 'halted');
-      error.name = 'AbortError';
-      controller.abort(error);
-    };
+    const abort = () => controller.abort(haltReasonOf(task));
     if (task.halt === undefined) onHalt(task, abort);
     else abort();
   }
   return task.signal;
+}
+
+/** The reason with which the signals of a halted task abort: that of the caller who cancelled it, or an error. */
+export function haltReasonOf({ halt, cancelReason }: TaskState): unknown {
+  if (cancelReason !== undefined) return cancelReason;
+  const cause = halt && new RefusedError(halt);
+  const error = new Error(halt?.message ?? 'halted', { cause });
+  error.name = 'AbortError';
+  return error;
 }

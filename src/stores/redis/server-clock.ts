@@ -24,7 +24,7 @@ export function createServerClock(machine: Clock = machineClock): ServerClock {
     return machine.nowMs() + offsetMs;
   }
   return {
-    clock: { nowMs, wallMs: machine.wallMs, after: machine.after },
+    clock: { nowMs, wallMs: machine.wallMs, after: machine.after, ...(machine.hold && { hold: machine.hold }) },
     observe(askedMs, heardMs, serverMs) {
       const measured = serverMs - (askedMs + heardMs) / 2;
       const tookMs = heardMs - askedMs;
