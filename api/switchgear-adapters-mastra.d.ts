@@ -5,6 +5,7 @@ export interface MastraOptions extends ProtectOptions {
 export interface MastraSettings {
     readonly name: string;
     readonly hooks?: unknown;
+    readonly tools?: unknown;
     readonly inputProcessors?: unknown;
     readonly outputProcessors?: unknown;
 }

@@ -5,11 +5,12 @@
 
 import { fetchBodyMax, nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
-import type { Switchgear, Task } from '../guard/api.ts';
+import type { Call, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { hostCall } from '../guard/entries/host-call.ts';
+import { hostCall, joinSignals } from '../guard/entries/host-call.ts';
+import { readUntilAbort } from './host/closing-call.ts';
 import { guardOnce } from './host/guard-once.ts';
-import { makeHaltFacts, refusalText } from './host/host-run.ts';
+import { makeHaltFacts, makeRefusedError, refusalText } from './host/host-run.ts';
 import { estimateUsage, meterUsage } from './host/meter-usage.ts';
 import { createUsageReader } from './host/provider-usage.ts';
 
@@ -48,8 +49,13 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
     const model = readModel(init?.body);
     const task = taskOption ?? gear.currentTask();
     const name = `${url.host}/${model || url.pathname}`.slice(0, nameLengthMax);
-    const signal = init?.signal ?? undefined;
-    const answer = await hostCall(gear, name, [], () => send(input, init), { kind: 'model', task, signal });
+    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const run = (call: Call) => {
+      // The signal of the task also ends a body that arrives after the call.
+      const own = task === undefined ? call.signal : joinSignals(call.signal, task.signal);
+      return send(input, { ...init, signal: joinSignals(own, signal) });
+    };
+    const answer = await hostCall(gear, name, [], run, { kind: 'model', task, signal });
     if ('refusal' in answer) return makeRefusedResponse(answer.refusal);
     return answer.value.ok && task !== undefined
       ? meterResponse(answer.value, gear, task, model, init?.body)
@@ -58,7 +64,10 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   return guardOnce(fetch, gear, () => guarded as F & object);
 }
 
-/** Reads the usage while the response passes through, and counts it when the body ends or its reader stops. */
+/**
+ * Reads the usage while the response passes through, and counts it when the body ends, its reader stops or the task
+ * halts: then the body breaks off with the refusal.
+ */
 function meterResponse(
   response: Response,
   gear: Switchgear,
@@ -69,26 +78,45 @@ function meterResponse(
   if (response.body === null) return response;
   const reader = createUsageReader(fetchBodyMax);
   const decoder = new TextDecoder();
-  const source = response.body;
-  const passThrough = async function* () {
-    try {
-      for await (const chunk of source) {
-        reader.append(decoder.decode(chunk, { stream: true }));
-        yield chunk;
-      }
-    } finally {
-      const usage = reader.end();
-      const writtenLength = reader.uncountedLength();
-      const model = usage?.model ?? requestedModel;
-      if (writtenLength !== undefined && model !== '') {
-        const estimate = estimateUsage(model, typeof request === 'string' ? request.length : 0, writtenLength);
-        const outputTokens = Math.max(estimate.outputTokens, usage?.outputTokens ?? 0);
-        meterUsage(gear, task, { ...estimate, ...usage, model, outputTokens });
-      } else if (usage !== undefined) meterUsage(gear, task, { ...usage, model });
-    }
+  const chunks = readUntilAbort(gear, response.body as AsyncIterable<Uint8Array<ArrayBuffer>>, task.signal);
+  let isMetered = false;
+  const meter = () => {
+    if (isMetered) return;
+    isMetered = true;
+    const usage = reader.end();
+    const writtenLength = reader.uncountedLength();
+    const model = usage?.model ?? requestedModel;
+    if (writtenLength !== undefined && model !== '') {
+      const estimate = estimateUsage(model, typeof request === 'string' ? request.length : 0, writtenLength);
+      const outputTokens = Math.max(estimate.outputTokens, usage?.outputTokens ?? 0);
+      meterUsage(gear, task, { ...estimate, ...usage, model, outputTokens });
+    } else if (usage !== undefined) meterUsage(gear, task, { ...usage, model });
   };
+  const body = new ReadableStream({
+    type: 'bytes',
+    async pull(controller) {
+      try {
+        const { done, value } = await chunks.next();
+        if (!done) {
+          reader.append(decoder.decode(value, { stream: true }));
+          task.observe({ type: 'heartbeat' });
+          if (value.byteLength > 0) controller.enqueue(value);
+          return;
+        }
+        meter();
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } catch (error) {
+        meter();
+        throw task.halt === undefined ? error : makeRefusedError(task.halt);
+      }
+    },
+    async cancel() {
+      meter();
+      await chunks.return(undefined);
+    },
+  });
   const { status, statusText, headers, url } = response;
-  const body = ReadableStream.from(passThrough()) as ConstructorParameters<typeof Response>[0];
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
 }
 

@@ -1,17 +1,21 @@
 /** The adapter of Mastra: adds hooks around the tools and processors around the model to the settings of an agent. */
 
-import type { Task } from '../guard/api.ts';
+import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { beginHostCall, type OpenCall } from '../guard/entries/host-call.ts';
+import { beginHostCall, joinSignals, type OpenCall } from '../guard/entries/host-call.ts';
+import { runtimeOf } from '../guard/internal.ts';
+import { readUntilAbort, untilAbort } from './host/closing-call.ts';
 import { guardOnce, isGuardedBy } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { meterUsage } from './host/meter-usage.ts';
 import { openWorker } from './host/open-worker.ts';
+import { overrideMethods } from './host/override-methods.ts';
 
 /** The settings that the adapter reads; all others pass unchanged. */
 export interface MastraSettings {
   readonly name: string;
   readonly hooks?: unknown;
+  readonly tools?: unknown;
   readonly inputProcessors?: unknown;
   readonly outputProcessors?: unknown;
 }
@@ -60,7 +64,7 @@ interface ProcessorStep {
 interface AgentRun {
   readonly host: HostRun;
   /** The running calls by id. */
-  readonly calls: Map<string, OpenCall['settle']>;
+  readonly calls: Map<string, Pick<OpenCall, 'settle' | 'run'>>;
   task: Task | undefined;
   model: string;
   turn: number;
@@ -82,6 +86,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   const fallback = {};
   const { gear = defaultSwitchgear() } = options;
   const hooks = (settings.hooks ?? {}) as Hooks;
+  const guardedNames: Record<string, true> = {};
   if (isGuardedBy(hooks, gear)) return settings;
 
   function runFor(context: object = fallback): AgentRun {
@@ -106,17 +111,18 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
         classify: classifyEnding,
       };
       const answer = await (worker === undefined
-        ? beginHostCall(run.host.gear, name, [input], host)
+        ? beginHostCall(run.host.gear, name, [input], host, Object.hasOwn(guardedNames, name))
         : openWorker(run.host.gear, task, worker, input));
       const endCall = () => run.host.endCall(task);
       if (answer.refusal !== undefined) {
         endCall();
         return { proceed: false, output: refusalText(answer.refusal) };
       }
-      run.calls.set(context.toolCallId ?? name, (ending) => {
+      const settle: OpenCall['settle'] = (ending) => {
         answer.settle(ending);
         endCall();
-      });
+      };
+      run.calls.set(context.toolCallId ?? name, { settle, run: answer.run });
       return hostAnswer;
     },
     async afterToolCall(end) {
@@ -125,7 +131,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       const id = context.toolCallId ?? toolName;
       // Mastra wraps the error of a tool.
       const thrown = error instanceof Error ? (error.cause ?? error) : error;
-      calls.get(id)?.(error === undefined ? { value: end.output } : { error: thrown });
+      calls.get(id)?.settle(error === undefined ? { value: end.output } : { error: thrown });
       calls.delete(id);
       await hooks.afterToolCall?.(end);
     },
@@ -138,12 +144,120 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
     id: 'switchgear-answer',
     processOutputStep: (step: ProcessorStep) => endStep(runFor(step.requestContext), step),
   };
+  const findCall = (name: string, { agent, toolCallId, requestContext = fallback }: ExecuteContext) =>
+    runs.get(requestContext)?.calls.get(agent?.toolCallId ?? toolCallId ?? name);
   return {
     ...settings,
+    ...(settings.tools !== undefined && { tools: guardTools(settings.tools, findCall, guardedNames) }),
     hooks: guardOnce(hooks, gear, () => ({ ...hooks, ...guard })),
     inputProcessors: appendProcessor(settings.inputProcessors, inputProcessor),
     outputProcessors: appendProcessor(settings.outputProcessors, outputProcessor),
   };
+}
+
+interface ExecuteContext {
+  readonly agent?: { readonly toolCallId?: string };
+  readonly toolCallId?: string;
+  readonly requestContext?: object;
+  readonly abortSignal?: AbortSignal;
+}
+
+type FindCall = (name: string, context: ExecuteContext) => Pick<OpenCall, 'run'> | undefined;
+
+/** Guards the tools of an agent, or a function that makes them for each request. */
+function guardTools(tools: unknown, findCall: FindCall, names: Record<string, true>): unknown {
+  if (typeof tools === 'function') {
+    return async (...args: unknown[]) => guardTools(await tools(...args), findCall, names);
+  }
+  if (typeof tools !== 'object' || tools === null) return tools;
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      if (typeof tool?.execute !== 'function') return [name, tool];
+      names[name] = true;
+      return [name, overrideMethods(tool, { execute: executeInTime(name, tool, findCall) })];
+    }),
+  );
+}
+
+/** Runs a tool until it ends, times out or its run halts. */
+function executeInTime(name: string, tool: { execute(...args: unknown[]): unknown }, findCall: FindCall) {
+  return async (input: unknown, context: ExecuteContext = {}): Promise<unknown> => {
+    const call = findCall(name, context);
+    if (call === undefined) return tool.execute(input, context);
+    const answer = await call.run((signal) =>
+      tool.execute(input, { ...context, abortSignal: joinSignals(signal, context.abortSignal) }),
+    );
+    return 'refusal' in answer ? refusalText(answer.refusal) : answer.value;
+  };
+}
+
+/** A model of a step: its calls end when the task halts, with the refusal as their answer. */
+function guardModel(model: object, gear: Switchgear, task: Task): object {
+  const end = (key: 'doGenerate' | 'doStream') => async (params: ModelParams) => {
+    const signal = joinSignals(task.signal, params.abortSignal);
+    const call = Reflect.get(model, key) as (callParams: ModelParams) => Promise<ModelAnswer>;
+    const started = await endAtHalt(gear, task, () => call.call(model, { ...params, abortSignal: signal }));
+    if (started === undefined) {
+      const stream = ReadableStream.from(makeHaltParts(task));
+      return key === 'doStream' ? { stream } : { stream, content: [makeText(task)], ...haltEnding };
+    }
+    const { stream } = started;
+    return stream === undefined ? started : { ...started, stream: ReadableStream.from(cutStream(gear, task, stream)) };
+  };
+  return overrideMethods(model, { doGenerate: end('doGenerate'), doStream: end('doStream') });
+}
+
+interface ModelParams {
+  readonly abortSignal?: AbortSignal;
+}
+
+interface ModelAnswer {
+  readonly stream?: AsyncIterable<object>;
+}
+
+/** Waits for an answer; undefined if the task halts before, unless the host's own signal aborted. */
+async function endAtHalt<T>(gear: Switchgear, task: Task, call: () => PromiseLike<T>): Promise<T | undefined> {
+  const { hold } = runtimeOf(gear);
+  hold.begin();
+  try {
+    return await untilAbort(call(), task.signal);
+  } catch (error) {
+    if (task.halt === undefined) throw error;
+    return undefined;
+  } finally {
+    hold.end();
+  }
+}
+
+async function* cutStream(gear: Switchgear, task: Task, source: AsyncIterable<object>): AsyncGenerator<object> {
+  try {
+    for await (const part of readUntilAbort(gear, source, task.signal)) {
+      task.observe({ type: 'heartbeat' });
+      yield part;
+    }
+  } catch (error) {
+    if (task.halt === undefined) throw error;
+    yield* makeHaltParts(task);
+  }
+}
+
+const haltEnding = {
+  finishReason: 'stop',
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  warnings: [],
+};
+
+function makeText({ halt }: Task): object {
+  return { type: 'text', text: halt === undefined ? '' : refusalText(halt) };
+}
+
+function* makeHaltParts(task: Task): Generator<object> {
+  const { halt } = task;
+  const id = 'switchgear';
+  yield { type: 'text-start', id };
+  yield { type: 'text-delta', id, delta: halt === undefined ? '' : refusalText(halt) };
+  yield { type: 'text-end', id };
+  yield { type: 'finish', ...haltEnding };
 }
 
 const emptyRun = { task: undefined, model: '', turn: 0 };
@@ -161,17 +275,19 @@ function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: P
     });
   }
   const { halt } = task;
-  if (halt === undefined) return {};
+  const isModel = typeof (model as { readonly doGenerate?: unknown } | undefined)?.doGenerate === 'function';
+  if (halt === undefined) return isModel ? { model: guardModel(model!, run.host.gear, task) } : {};
   endRun(run, task);
   return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
 }
 
 /** Runs after each model call, before its tools run. */
-function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, messages }: ProcessorStep): unknown {
+function endStep(run: AgentRun, step: ProcessorStep): unknown {
+  const { text = '', toolCalls = [], usage = {}, messages, abort } = step;
   const { task, host } = run;
   if (task === undefined) return messages;
   // A tool that suspended its run did not return, so its outcome is unknown.
-  for (const settle of run.calls.values())
+  for (const { settle } of run.calls.values())
     settle({ error: new DOMException('the run was suspended before the call ended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
@@ -183,7 +299,12 @@ function endStep(run: AgentRun, { text = '', toolCalls = [], usage = {}, message
     cacheWriteTokens: usage.cacheCreationInputTokens ?? 0,
   });
   host.endCall(task);
-  if (toolCalls.length === 0) endRun(run, task);
+  if (toolCalls.length > 0) return messages;
+  endRun(run, task);
+  const { halt } = task;
+  // The halt cut the answer of the model.
+  if (halt?.control === 'deadline' || halt?.control === 'operator')
+    return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
   return messages;
 }
 

@@ -113,6 +113,8 @@ export const countedIdsMax = 10_000;
 export const promptsMax = 256;
 /** How long a running call may take to return after its task halted, unless the halt was about time. */
 export const callGraceMs = 2_000;
+/** How long a model may take for the closing answer of a halted run. */
+export const closingAnswerMs = 30_000;
 /** How long the function of a halted task may take to return before its result is abandoned. */
 export const haltGraceMs = 5_000;
 /** Classes of an error's prototype chain that are read. */

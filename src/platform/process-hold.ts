@@ -1,6 +1,7 @@
 /** Keeps the process alive while a call with a time limit is out, so that Node does not exit before the limit. */
 
 import type { Clock } from '../ports/clock.ts';
+import { nextTurn } from './system-clock.ts';
 
 export interface ProcessHold {
   /** A call is out. */
@@ -44,10 +45,4 @@ export function createProcessHold(clock: Clock): ProcessHold {
       release = undefined;
     },
   };
-}
-
-/** Runs a function in the next turn of the event loop. */
-export function nextTurn(run: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(run);
-  else setTimeout(run, 0);
 }

@@ -29,6 +29,12 @@ function runLater(delayMs: number, run: () => void, keepAlive = false): () => vo
   return () => clearTimeout(timer);
 }
 
+/** Runs a function in the next turn of the event loop. */
+export function nextTurn(run: () => void): void {
+  if (typeof setImmediate === 'function') setImmediate(run);
+  else setTimeout(run, 0);
+}
+
 /** Waits for some milliseconds, or until the signal aborts. */
 export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -193,7 +193,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     if (call.kind !== 'delegation') breaker.ends(call.ticket, outcome.kind, breaker.rule ?? call.rule!, entry.atMs);
     call.ticket = undefined;
     for (const task of lineOf(call.task)) {
-      if (!timedOut) task.reservedMicros -= call.worstMicros; // What still runs may still cost.
+      if (entry.stillRuns !== true) task.reservedMicros -= call.worstMicros; // What still runs may still cost.
       task.out.delete(entry.permit.action.id);
     }
     // A model that answers has not got what it was refused.
@@ -301,6 +301,8 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         case 'work-ended': {
           const call = calls.get(entry.permit.action.id);
           for (const each of lineOf(call?.task)) each.reservedMicros -= call!.worstMicros;
+          // A model call that the halt of its task cut is charged when it ends.
+          if (call?.outcome === 'success') spent(call.task, call.costMicros);
           return;
         }
         case 'delegation-returned': {

@@ -2,10 +2,11 @@
 
 import { ReadableStream } from 'node:stream/web';
 import { textLengthMax } from '../../core/limits.ts';
-import type { Refusal } from '../../core/refusal.ts';
+import { type Refusal, refusalOf } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
-import { hostCall } from '../../guard/entries/host-call.ts';
+import { type HostCall, hostCall, joinSignals } from '../../guard/entries/host-call.ts';
 import { invalid } from '../../guard/internal.ts';
+import { callInTime, readUntilAbort } from '../host/closing-call.ts';
 import {
   beginTurn,
   claimClosingAnswer,
@@ -44,7 +45,7 @@ interface Generated {
 }
 
 interface Streamed {
-  readonly stream: ReadableStream<AiSdkPart>;
+  readonly stream: ReadableStream<AiSdkPart> | AsyncGenerator<AiSdkPart>;
 }
 
 export function protectAiSdkModel<M>(model: M, runs: AiSdkRuns, isHiding = false): M {
@@ -123,6 +124,7 @@ async function* observeStream(
   prompt: AiSdkPrompt | undefined,
 ): AsyncGenerator<AiSdkPart> {
   const calls: AiSdkPart[] = [];
+  const openBlocks = new Map<unknown, string>();
   let text = '';
   let usage: unknown;
   try {
@@ -132,6 +134,9 @@ async function* observeStream(
       // The SDK runs the call at once, before the stream ends.
       if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part]));
       if (part.type === 'finish') usage = part.usage;
+      const [, block, edge] = /^(text|reasoning|tool-input)-(start|end)$/.exec(part.type) ?? [];
+      if (edge === 'start') openBlocks.set(part.id, block!);
+      else if (edge === 'end') openBlocks.delete(part.id);
       if (halt === undefined) yield part;
       else if (part.type !== 'finish') {
         if (!isToolCallPart(part)) yield part;
@@ -140,6 +145,12 @@ async function* observeStream(
         yield { ...part, ...makeEnding(model, halt, part.usage, part.providerMetadata) };
       }
     }
+  } catch (error) {
+    const cut = halt ?? task.halt;
+    if (cut === undefined || (halt === undefined && refusalOf(error) === undefined)) throw error;
+    for (const [id, block] of openBlocks) yield { type: `${block}-end`, id };
+    yield* makeTextParts(refusalText(cut));
+    yield { type: 'finish', ...makeEnding(model, cut, usage, undefined) };
   } finally {
     observeResponse(`${model.provider}/${model.modelId}`, run, task, [{ type: 'text', text }, ...calls], usage, prompt);
     runs.recordCalls(run, task, halt === undefined ? listCallIds(calls) : []);
@@ -187,19 +198,44 @@ async function callModel<T>(
   const name = `${model.provider}/${model.modelId}`;
   const answer =
     task.halt === undefined
-      ? await hostCall(run.gear, name, [], () => call(params), { kind: 'model', task, signal: params.abortSignal })
+      ? await hostCall<T>(
+          run.gear,
+          name,
+          [],
+          ({ signal }) => call({ ...params, abortSignal: joinSignals(signal, params.abortSignal) }),
+          {
+            kind: 'model',
+            task,
+            signal: params.abortSignal,
+            streamIn: modelStream as unknown as HostCall<T>['streamIn'],
+          },
+        )
       : { refusal: task.halt };
   if ('value' in answer) return { value: answer.value };
   const { refusal: halt } = answer;
   if (halt.kind !== 'halt') throw makeRefusedError(halt);
   if (!claimClosingAnswer(task, halt)) return { halt };
   try {
-    return { halt, value: await call(params.tools ? { ...params, toolChoice: { type: 'none' } } : params) };
+    const closingParams = params.tools ? { ...params, toolChoice: { type: 'none' } } : params;
+    const { value, signal } = await callInTime(run.gear, params.abortSignal, (abortSignal) =>
+      call({ ...closingParams, abortSignal }),
+    );
+    const stream = modelStream.find(value as Streamed);
+    return {
+      halt,
+      value: stream === undefined ? value : { ...value, stream: readUntilAbort(run.gear, stream, signal) },
+    };
   } catch (error) {
     if (params.abortSignal?.aborted) throw error;
     return { halt }; // Without a closing answer of the model, the adapter writes the answer.
   }
 }
+
+/** The stream in the answer of `doStream`: it is cut when its task halts. */
+const modelStream = {
+  find: (value: Partial<Streamed>) => value.stream,
+  replace: (value: Streamed, stream: object): Streamed => ({ ...value, stream: stream as Streamed['stream'] }),
+};
 
 /** Makes the answer that ends a halted run, with the refusal in `providerMetadata`. */
 function makeEnding({ specificationVersion }: ModelLike, halt: Refusal, usage: unknown, metadata: unknown) {

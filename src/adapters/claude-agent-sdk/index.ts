@@ -3,10 +3,13 @@
  * treats subagents as workers.
  */
 
-import type { Task, TaskOptions } from '../../guard/api.ts';
+import { callGraceMs } from '../../core/limits.ts';
+import type { Refusal } from '../../core/refusal.ts';
+import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
+import { runtimeOf } from '../../guard/internal.ts';
 import { guardOnce } from '../host/guard-once.ts';
-import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
+import { isTask, makeHaltFacts, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { createClaudeHooks } from './hooks.ts';
 import { createMessageObserver } from './observe-messages.ts';
@@ -20,6 +23,63 @@ interface QueryLike extends AsyncIterable<unknown> {
   next(): Promise<IteratorResult<unknown>>;
   return(value?: unknown): Promise<IteratorResult<unknown>>;
   close?(): unknown;
+  interrupt?(): unknown;
+}
+
+/** The next message of a query; undefined if none came a while after the task halted and the query was interrupted. */
+function nextInTime<T>(
+  gear: Switchgear,
+  task: Task,
+  next: () => Promise<T>,
+  observe: (step: T) => void,
+): Promise<T | undefined> {
+  const { clock, hold } = runtimeOf(gear);
+  let cancel = () => {};
+  hold.begin();
+  return new Promise<T | undefined>((resolve, reject) => {
+    const onHalt = () => {
+      cancel = clock.after(callGraceMs, () => resolve(undefined));
+    };
+    if (task.signal.aborted) onHalt();
+    else task.signal.addEventListener('abort', onHalt, { once: true });
+    const forget = () => task.signal.removeEventListener('abort', onHalt);
+    next().then(
+      (step) => {
+        observe(step); // In the same tick: the query goes on meanwhile.
+        forget();
+        resolve(step);
+      },
+      (error) => {
+        forget();
+        reject(error);
+      },
+    );
+  }).finally(() => {
+    cancel();
+    hold.end();
+  });
+}
+
+/** Ends a query that does not answer. */
+function end(query: QueryLike): void {
+  try {
+    if (query.close === undefined) query.return(undefined).then(undefined, () => {});
+    else query.close();
+  } catch {
+    // It has ended already.
+  }
+}
+
+/** The result message of a run that was cut. */
+function makeResultMessage(halt: Refusal): object {
+  return {
+    type: 'result',
+    subtype: 'error_during_execution',
+    is_error: true,
+    errors: [halt.explanation],
+    result: refusalText(halt),
+    switchgear: makeHaltFacts(halt),
+  };
 }
 
 /**
@@ -50,18 +110,36 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
       options: { ...params.options, hooks: merged },
     } as never) as QueryLike;
 
+    // After other halts the hooks end the run.
+    const onHalt = () => {
+      const isUrgent = task.halt?.control === 'deadline' || task.halt?.control === 'operator';
+      if (isUrgent) Promise.resolve(started.interrupt?.()).catch(() => {});
+    };
+    if (!task.signal.aborted) task.signal.addEventListener('abort', onHalt, { once: true });
+
     function finish(): void {
+      task.signal.removeEventListener('abort', onHalt);
       observer.end();
       settleUnfinished();
       if (outerTask === undefined) task.end();
     }
 
+    let isCut = false;
     const running: QueryLike = overrideMethods(started, {
       async next() {
+        if (isCut) return { done: true, value: undefined };
         try {
-          const step = await started.next();
+          const observeStep = (step: IteratorResult<unknown>) => {
+            if (!step.done) observeMessage(step.value);
+          };
+          const step = await nextInTime(gear, task, () => started.next(), observeStep);
+          if (step === undefined) {
+            isCut = true;
+            finish();
+            end(started);
+            return { done: false, value: makeResultMessage(task.halt!) };
+          }
           if (step.done) finish();
-          else observeMessage(step.value);
           return step;
         } catch (error) {
           finish();

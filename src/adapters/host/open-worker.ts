@@ -5,7 +5,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { endingOf, type HostAnswer, type OpenCall } from '../../guard/entries/host-call.ts';
-import { nextTurn } from '../../platform/process-hold.ts';
+import { nextTurn } from '../../platform/system-clock.ts';
 
 /** A running worker, with the task of its calls. */
 export interface OpenWorker extends OpenCall {

@@ -15,8 +15,9 @@ import {
   turnOf,
 } from '../host/host-run.ts';
 import { callModel } from './model.ts';
-import { type Handler, listRunNames, type ModelRequest, type ToolRequest, threadOf } from './shapes.ts';
+import { type Handler, type Invokable, listRunNames, type ModelRequest, type ToolRequest, threadOf } from './shapes.ts';
 import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from './tool.ts';
+import { withSignal } from './with-signal.ts';
 
 /** The settings that the adapter reads; all others pass unchanged. */
 export interface LangChainSettings {
@@ -93,7 +94,7 @@ async function callTool(
   try {
     const answer: HostAnswer<unknown> = workers.includes(name)
       ? await delegateToWorker(run, task, name, args, () => handler(request))
-      : await hostCall(run.gear, name, [args], () => handler(request), host);
+      : await hostCall(run.gear, name, [args], ({ signal }) => handler(addSignal(request, signal)), host);
     if ('refusal' in answer) return await makeRefusedMessage(toolCall, refusalText(answer.refusal));
     return appendLoopHint(answer.value, task);
   } catch (error) {
@@ -106,6 +107,13 @@ async function callTool(
   } finally {
     run.endCall(task);
   }
+}
+
+/** Adds the signal of a call to its tool. */
+function addSignal(request: ToolRequest, signal: AbortSignal): ToolRequest {
+  const { tool } = request;
+  const isInvokable = typeof (tool as Invokable | null | undefined)?.invoke === 'function';
+  return isInvokable ? { ...request, tool: withSignal(tool as Invokable & object, signal) } : request;
 }
 
 /**

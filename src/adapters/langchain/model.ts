@@ -3,6 +3,7 @@
 import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
+import { callInTime } from '../host/closing-call.ts';
 import {
   beginTurn,
   claimClosingAnswer,
@@ -16,11 +17,13 @@ import { visibleTools } from '../host/visible-tools.ts';
 import {
   type AiMessageLike,
   type Handler,
+  type Invokable,
   loadMessageClasses,
   type MessageLike,
   type ModelRequest,
   messageText,
 } from './shapes.ts';
+import { withSignal } from './with-signal.ts';
 
 export async function callModel(
   run: HostRun,
@@ -40,7 +43,7 @@ export async function callModel(
     const host = { kind: 'model', task, signal: request.runtime.signal } as const;
     const answer =
       task.halt === undefined
-        ? await hostCall(run.gear, name, [], () => handler(request), host)
+        ? await hostCall(run.gear, name, [], ({ signal }) => handler(addSignal(request, signal)), host)
         : { refusal: task.halt };
     if ('value' in answer) {
       if (!observeResponse(run, task, answer.value, name, request.messages)) run.end(task);
@@ -51,6 +54,13 @@ export async function callModel(
   } finally {
     run.endCall(task);
   }
+}
+
+/** Adds a signal to the calls of the model. A model that is given by its name is left as it is. */
+function addSignal(request: ModelRequest, signal: AbortSignal): ModelRequest {
+  const { model } = request;
+  const isModel = typeof (model as { readonly invoke?: unknown } | null)?.invoke === 'function';
+  return isModel ? { ...request, model: withSignal(model as Invokable & object, signal) } : { ...request, signal };
 }
 
 /** Makes the closing answer. It has no tool calls, so the agent ends without another step of its graph. */
@@ -64,7 +74,10 @@ async function closingAnswer(
   let message: AiMessageLike | undefined;
   if (claimClosingAnswer(task, halt)) {
     try {
-      const value = await handler({ ...request, toolChoice: 'none', responseFormat: undefined });
+      const closing = { ...request, toolChoice: 'none', responseFormat: undefined };
+      const { value } = await callInTime(run.gear, request.runtime.signal, (signal) =>
+        handler(addSignal(closing, signal)),
+      );
       message = findAiMessage(value);
       observeResponse(run, task, value, readModelName(request.model), request.messages);
     } catch (error) {
@@ -119,7 +132,7 @@ function findAiMessage(value: unknown): AiMessageLike | undefined {
   return Array.isArray(messages) ? messages.findLast((message) => message?.type === 'ai') : undefined;
 }
 
-function readModelName(model: unknown): string {
+export function readModelName(model: unknown): string {
   const { model: name, modelName: older } = (model ?? {}) as Readonly<Record<string, unknown>>;
   return typeof model === 'string' ? model : String(name ?? older ?? (model as object)?.constructor?.name ?? 'model');
 }

@@ -36,6 +36,14 @@ export interface ModelRequest {
   readonly tools?: readonly unknown[];
   readonly toolChoice?: unknown;
   readonly responseFormat?: unknown;
+  /** The signal of the guarded call. */
+  readonly signal?: AbortSignal;
+}
+
+/** A model or a tool. */
+export interface Invokable {
+  readonly invoke: (input: unknown, config?: unknown) => Promise<unknown>;
+  readonly name?: unknown;
 }
 
 export interface ToolCallLike {

@@ -1,14 +1,17 @@
 /** Makes each run of a compiled graph a task, which continues across interrupts of the same thread. */
 
 import { evictOldest } from '../../core/bounded.ts';
-import { hostRunsMax } from '../../core/limits.ts';
+import { callGraceMs, hostRunsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf } from '../../guard/internal.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { untilAbort } from '../host/closing-call.ts';
 import { guardOnce } from '../host/guard-once.ts';
-import { isTask, type ProtectOptions } from '../host/host-run.ts';
+import { isTask, makeRefusedError, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { type LangChainRuntime, threadOf } from '../langchain/shapes.ts';
+import { addSignalTo } from '../langchain/with-signal.ts';
 
 interface GraphLike {
   invoke(input: unknown, config?: unknown): Promise<unknown>;
@@ -67,7 +70,9 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
     const { task, isOwn } = openRun(thread);
     let isInterrupted = false;
     try {
-      const state = await task.run(() => target.invoke(input, config));
+      const ending = endAfterHalt(task, clock);
+      const run = () => target.invoke(input, addSignalTo(config, ending.signal));
+      const state = await untilAbort(task.run(run), ending.signal).finally(ending.forget);
       isInterrupted = hasInterrupt(state);
       return state;
     } finally {
@@ -81,17 +86,19 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
     let isInterrupted = false;
     let isOver = !isOwn;
     const finish = () => {
+      ending.forget();
       if (!isOver) closeRun(task, thread, isInterrupted);
       isOver = true;
     };
+    const ending = endAfterHalt(task, clock);
     try {
-      const chunks = await task.run(() => target.stream?.(input, config));
+      const chunks = await task.run(() => target.stream?.(input, addSignalTo(config, ending.signal)));
       if (chunks === undefined) return chunks;
       const [next, stop] = [chunks.next.bind(chunks), chunks.return?.bind(chunks)];
       return Object.assign(chunks, {
         async next() {
           try {
-            const chunk = await next();
+            const chunk = await untilAbort(next(), ending.signal);
             isInterrupted ||= hasInterrupt(chunk.value);
             if (chunk.done) finish();
             return chunk;
@@ -112,6 +119,24 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
   }
 
   return guardOnce(graph, gear, () => overrideMethods(graph, { invoke, stream }));
+}
+
+/** The signal that ends a graph which has not returned a while after its task halted. */
+function endAfterHalt(task: Task, clock: Clock): { readonly signal: AbortSignal; forget(): void } {
+  const ending = new AbortController();
+  let cancel = () => {};
+  const onHalt = () => {
+    cancel = clock.after(callGraceMs, () => ending.abort(makeRefusedError(task.halt!)), true);
+  };
+  if (task.signal.aborted) onHalt();
+  else task.signal.addEventListener('abort', onHalt, { once: true });
+  return {
+    signal: ending.signal,
+    forget() {
+      cancel();
+      task.signal.removeEventListener('abort', onHalt);
+    },
+  };
 }
 
 /** Whether a state, or a chunk of any stream mode, contains an interrupt. */

@@ -2,14 +2,16 @@
  * The adapter of LangGraph: makes runs of compiled graphs tasks, and guards the tools and chat models of their nodes.
  */
 
+import type { Call } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
 import { guardOnce } from '../host/guard-once.ts';
 import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { callModel } from '../langchain/model.ts';
-import type { LangChainRuntime, MessageLike, ToolCallLike } from '../langchain/shapes.ts';
+import { callModel, readModelName } from '../langchain/model.ts';
+import type { Invokable, LangChainRuntime, MessageLike, ToolCallLike } from '../langchain/shapes.ts';
 import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from '../langchain/tool.ts';
+import { addSignalTo } from '../langchain/with-signal.ts';
 import { protectGraph } from './graph.ts';
 
 export {
@@ -22,13 +24,6 @@ export {
   type SupervisorOptions,
   supervisor,
 } from './supervisor.ts';
-
-type Invoke = (input: unknown, config?: unknown) => Promise<unknown>;
-
-interface Invokable {
-  readonly invoke: Invoke;
-  readonly name?: unknown;
-}
 
 /**
  * Guards a compiled graph, a chat model, a tool or a list of tools; returns any other object unchanged.
@@ -57,7 +52,8 @@ function protectTool<T extends Invokable & object>(tool: T, options: ProtectOpti
     const isCall = (input as { readonly type?: unknown } | null)?.type === 'tool_call';
     const call = (isCall ? input : { name, args: input }) as ToolCallLike;
     const task = isTask(taskOption) ? taskOption : gear.currentTask();
-    const answer = await hostCall(gear, name, [call.args], () => tool.invoke(input, config), {
+    const run = ({ signal }: Call) => tool.invoke(input, addSignalTo(config, signal));
+    const answer = await hostCall(gear, name, [call.args], run, {
       id: call.id,
       task,
       signal: runtime.signal,
@@ -85,9 +81,12 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
   function invoke(input: unknown, config: unknown): Promise<unknown> {
     const messages = (Array.isArray(input) ? input : []) as readonly MessageLike[];
     const runtime = (config ?? {}) as LangChainRuntime;
-    return callModel(run, { model: namedModel, messages, state: { messages }, runtime }, ({ toolChoice }) =>
-      model.invoke(input, toolChoice === undefined ? config : { ...runtime, tool_choice: toolChoice }),
-    );
+    // The model is given by its name: it is called here, with the signal.
+    const request = { model: readModelName(namedModel), messages, state: { messages }, runtime };
+    return callModel(run, request, ({ toolChoice, signal }) => {
+      const own = toolChoice === undefined ? config : { ...runtime, tool_choice: toolChoice };
+      return model.invoke(input, signal === undefined ? own : addSignalTo(own, signal));
+    });
   }
 
   const guardDerived =

@@ -2,9 +2,10 @@
  * Guards a model of the OpenAI Agents SDK: meters and observes its calls, and gives one closing answer after a halt.
  */
 
-import type { Refusal } from '../../core/refusal.ts';
-import type { Switchgear, Task } from '../../guard/api.ts';
-import { hostCall } from '../../guard/entries/host-call.ts';
+import { type Refusal, refusalOf } from '../../core/refusal.ts';
+import type { Call, Switchgear, Task } from '../../guard/api.ts';
+import { hostCall, joinSignals } from '../../guard/entries/host-call.ts';
+import { callInTime } from '../host/closing-call.ts';
 import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
 import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
@@ -43,11 +44,13 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
     const task = beginModelCall(gear, request);
     const answer =
       task?.halt === undefined
-        ? await hostCall(gear, name, [], () => target.getResponse(request), {
-            kind: 'model',
-            task,
-            signal: request.signal,
-          })
+        ? await hostCall(
+            gear,
+            name,
+            [],
+            ({ signal }) => target.getResponse({ ...request, signal: joinSignals(signal, request.signal) }),
+            { kind: 'model', task, signal: request.signal },
+          )
         : { refusal: task.halt };
     if ('value' in answer) {
       observeResponse(gear, task, request, answer.value, name);
@@ -61,13 +64,11 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
     const task = beginModelCall(gear, request);
     const halt = task?.halt;
     if (halt !== undefined) {
-      yield {
-        type: 'response_done',
-        response: { id: 'switchgear', ...makeHaltAnswer(request, halt) } as ModelResponse,
-      };
+      yield makeHaltEvent(request, halt);
       return;
     }
-    const call = () => target.getStreamedResponse(request);
+    const call = ({ signal }: Call) =>
+      target.getStreamedResponse({ ...request, signal: joinSignals(signal, request.signal) });
     const answer = await hostCall(gear, name, [], call, { kind: 'model', task, signal: request.signal });
     if ('refusal' in answer) throw makeRefusedError(answer.refusal);
     let isDone = false;
@@ -81,6 +82,9 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
         }
         yield event;
       }
+    } catch (error) {
+      if (task?.halt === undefined || refusalOf(error) === undefined) throw error;
+      yield makeHaltEvent(request, task.halt);
     } finally {
       // A stream that broke off reports no usage.
       if (!isDone && task !== undefined) {
@@ -90,6 +94,11 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
   }
 
   return overrideMethods(model, { getResponse, getStreamedResponse });
+}
+
+/** The end of a streamed answer after a halt. */
+function makeHaltEvent(request: ModelRequest, halt: Refusal): StreamEvent {
+  return { type: 'response_done', response: { id: 'switchgear', ...makeHaltAnswer(request, halt) } as ModelResponse };
 }
 
 function beginModelCall(gear: Switchgear, { input }: ModelRequest): Task | undefined {
@@ -146,7 +155,9 @@ async function closingAnswer(
   if (!claimClosingAnswer(task, halt)) return makeHaltAnswer(request, halt);
   try {
     const closingRequest = { ...request, modelSettings: { ...request.modelSettings, toolChoice: 'none' } };
-    const response = await model.getResponse(closingRequest);
+    const { value: response } = await callInTime(gear, request.signal, (signal) =>
+      model.getResponse({ ...closingRequest, signal }),
+    );
     observeResponse(gear, task, request, response, name);
     const output = response.output.filter(({ type }) => type === 'message');
     return outputText(output) === ''

@@ -1,12 +1,12 @@
 /** Guards a tool of the OpenAI Agents SDK by two guardrails: one decides before the call, one settles it afterwards. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { beginHostCall, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
+import { beginHostCall, joinSignals, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
 /** Running calls by task, tool and id: some providers use the same call ids in every run. */
-export type OpenCalls = Map<string, { readonly task: Task | undefined; readonly settle: OpenCall['settle'] }>;
+export type OpenCalls = Map<string, Omit<OpenCall, 'refusal'> & { readonly task: Task | undefined }>;
 
 interface ToolLike {
   readonly type?: unknown;
@@ -14,6 +14,12 @@ interface ToolLike {
   readonly inputGuardrails?: readonly object[];
   readonly outputGuardrails?: readonly object[];
   readonly needsApproval?: (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
+  readonly invoke?: (context: unknown, input: unknown, details?: InvokeDetails) => unknown;
+}
+
+interface InvokeDetails {
+  readonly toolCall?: { readonly callId?: string };
+  signal?: AbortSignal;
 }
 
 interface GuardrailInput {
@@ -37,7 +43,7 @@ const hiddenError = 'An error occurred while running the tool. Please try again.
 const allow = { behavior: { type: 'allow' } };
 
 export function guardTool(tool: object, { gear, calls, errors, signals, workers }: RunnerContext): object {
-  const { type, name: toolName, inputGuardrails = [], outputGuardrails = [], needsApproval } = tool as ToolLike;
+  const { type, name: toolName, inputGuardrails = [], outputGuardrails = [], needsApproval, invoke } = tool as ToolLike;
   if (type !== 'function') return tool; // The provider runs this tool.
   const name = String(toolName);
   const pendingApprovals = new Set<string>();
@@ -56,16 +62,16 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
       const answer =
         task !== undefined && workers.includes(name)
           ? await openWorker(gear, task, name, input)
-          : await beginHostCall(gear, name, [input], {
-              id: callId,
-              task,
-              turnId: task && turnOf(task),
-              signal: task && signals.get(task),
-              ask,
-            });
+          : await beginHostCall(
+              gear,
+              name,
+              [input],
+              { id: callId, task, turnId: task && turnOf(task), signal: task && signals.get(task), ask },
+              true,
+            );
       if (answer.refusal !== undefined)
         return { behavior: { type: 'rejectContent', message: refusalText(answer.refusal) } };
-      calls.set(key, { task, settle: answer.settle });
+      calls.set(key, { task, settle: answer.settle, run: answer.run });
       return allow;
     },
   };
@@ -88,8 +94,33 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers 
     pendingApprovals.add(callKey(gear.currentTask(), callId));
     return true;
   };
+  /** Runs the tool until it ends, times out or its run halts; the model gets the reason. */
+  const invokeInTime = async (context: unknown, input: unknown, details?: InvokeDetails): Promise<unknown> => {
+    const callId = details?.toolCall?.callId ?? '';
+    const call = calls.get(callKey(gear.currentTask(), callId));
+    if (call === undefined) return invoke?.(context, input, details);
+    const { signal: ownSignal } = details ?? {};
+    let isBack = false;
+    try {
+      const answer = await call.run(async (signal) => {
+        // The SDK finds prepared inputs by this very object.
+        if (details !== undefined) details.signal = joinSignals(signal, ownSignal);
+        try {
+          return await invoke?.(context, input, details);
+        } finally {
+          isBack = true;
+        }
+      });
+      return 'refusal' in answer ? refusalText(answer.refusal) : answer.value;
+    } catch (error) {
+      if (isBack || ownSignal?.aborted) throw error;
+      errors.set(callId, error);
+      return `${hiddenError} Error: ${String(error)}`;
+    }
+  };
   return {
     ...tool,
+    ...(invoke !== undefined && { invoke: invokeInTime }),
     inputGuardrails: [...inputGuardrails, inputGuardrail],
     outputGuardrails: [outputGuardrail, ...outputGuardrails],
     needsApproval: checkApproval,

@@ -8,7 +8,7 @@ import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import { nextTurn } from '../../platform/process-hold.ts';
+import { nextTurn } from '../../platform/system-clock.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Call, Switchgear, Task } from '../api.ts';
 import { digestApproval } from '../approval/approval-digest.ts';

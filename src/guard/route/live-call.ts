@@ -3,14 +3,14 @@
 import { cancelled, type Outcome, type Permit } from '../../core/action.ts';
 import { callGraceMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { nextTurn } from '../../platform/process-hold.ts';
+import { nextTurn } from '../../platform/system-clock.ts';
 import type { TimedLink, TimedList } from '../../platform/timer-queue.ts';
 import type { Call } from '../api.ts';
 import { countError } from '../journal/journal.ts';
 import { type Frame, outerOf } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { ensureSweep } from '../tasks/sweep.ts';
-import { haltReasonOf, onHalt, type TaskState } from '../tasks/task.ts';
+import { abortReasonOf, onHalt, type TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
 import { type Settlement, settleAction } from './admission.ts';
 import type { CallSite } from './call-site.ts';
@@ -107,8 +107,8 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
       this.controller = controller;
       const { task } = this.site;
       if (this.reason !== undefined) controller.abort(this.reason);
-      else if (task?.halt !== undefined) controller.abort(haltReasonOf(task));
-      else if (!this.settled) this.forget = onHalt(task, () => controller.abort(haltReasonOf(task!)));
+      else if (task?.halt !== undefined) controller.abort(abortReasonOf(task));
+      else if (!this.settled) this.forget = onHalt(task, () => controller.abort(abortReasonOf(task!)));
     }
     return this.controller.signal;
   }
@@ -147,7 +147,8 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
 
   endIfHalted(): void {
     // A chain waits for the real end of its steps.
-    if (this.site.target.kind !== 'step') afterHalt(this.runtime, this.site.task, () => this.endAtHalt());
+    if (this.site.target.kind === 'step') return;
+    afterHalt(this.runtime, this.site.task, () => this.endAtHalt(), this.controller !== undefined);
   }
 
   private endAtHalt(): void {
@@ -155,7 +156,7 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
     const { task } = site;
     if (this.settled || giveUp === undefined || task?.halt === undefined) return;
     this.unlimit();
-    this.reason = haltReasonOf(task);
+    this.reason = abortReasonOf(task);
     settleCall(runtime, this, cancelled, { stillRuns: true });
     giveUp(this.reason, task.halt);
   }
@@ -172,14 +173,14 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
 }
 
 /**
- * Runs a function when the calls of a halted task are given up: in the next turn if the task took too long or a person
- * stopped it, otherwise after a short time, in which calls of the same turn may return their results. A call that ends
- * by its aborted signal is back before.
+ * Runs a function when the calls of a halted task are given up: in the next turn if the task took too long, a person
+ * stopped it or the work has the signal of its call, which has aborted; otherwise after a short time, in which calls
+ * of the same turn may return their results.
  */
-export function afterHalt({ clock }: Runtime, task: TaskState | undefined, run: () => void): void {
+export function afterHalt({ clock }: Runtime, task: TaskState | undefined, run: () => void, hasSignal = false): void {
   const control = task?.halt?.control;
   if (control === undefined) return;
-  if (control === 'deadline' || control === 'operator') nextTurn(run);
+  if (hasSignal || control === 'deadline' || control === 'operator') nextTurn(run);
   else clock.after(callGraceMs, run);
 }
 

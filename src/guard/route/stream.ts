@@ -12,7 +12,7 @@ import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import type { CallEnding } from './call.ts';
 import type { CallSite } from './call-site.ts';
 import { afterHalt, type LiveCall, timeoutError } from './live-call.ts';
-import { isWebStream, override, type Source, watchWebStream } from './web-stream.ts';
+import { isWebStream, override, type WatchedSource, watchWebStream } from './web-stream.ts';
 
 /** Whether a value is a stream. */
 export function isStream(value: unknown): value is object {
@@ -207,7 +207,7 @@ class Follower {
 }
 
 /** The calls that follow one stream. */
-class StreamSource implements Source {
+class StreamSource implements WatchedSource {
   #followers: Follower[] = [];
   #isClosed = false;
   close: ((error: unknown) => void) | undefined;

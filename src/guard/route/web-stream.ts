@@ -3,7 +3,7 @@
 import type { CallEnding } from './call.ts';
 
 /** What is told about the chunks and the end of a stream. */
-export interface Source {
+export interface WatchedSource {
   /** Ends the stream when it is cut. */
   close: ((error: unknown) => void) | undefined;
   chunk(): void;
@@ -33,7 +33,7 @@ interface ReaderLike {
 }
 
 /** Watches every way to read a web stream. All of them go through `getReader`. */
-export function watchWebStream(stream: ReadableStream, source: Source): void {
+export function watchWebStream(stream: ReadableStream, source: WatchedSource): void {
   if (stream.locked) {
     source.end({ value: stream }); // Somebody else reads it already.
     return;
@@ -77,7 +77,7 @@ export function watchWebStream(stream: ReadableStream, source: Source): void {
 }
 
 /** Watches a reader, of chunks or of bytes. */
-function watchReader(reader: ReaderLike, stream: ReadableStream, source: Source): ReaderLike {
+function watchReader(reader: ReaderLike, stream: ReadableStream, source: WatchedSource): ReaderLike {
   const { close } = source;
   const cancel = reader.cancel.bind(reader);
   source.close = (error) => void cancel(error).catch(() => {});

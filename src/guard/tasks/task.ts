@@ -104,7 +104,7 @@ export function signalOf(task: TaskState): AbortSignal {
   if (task.signal === undefined) {
     const controller = new AbortController();
     task.signal = controller.signal;
-    const abort = () => controller.abort(haltReasonOf(task));
+    const abort = () => controller.abort(abortReasonOf(task));
     if (task.halt === undefined) onHalt(task, abort);
     else abort();
   }
@@ -112,7 +112,7 @@ export function signalOf(task: TaskState): AbortSignal {
 }
 
 /** The reason with which the signals of a halted task abort: that of the caller who cancelled it, or an error. */
-export function haltReasonOf({ halt, cancelReason }: TaskState): unknown {
+export function abortReasonOf({ halt, cancelReason }: TaskState): unknown {
   if (cancelReason !== undefined) return cancelReason;
   const cause = halt && new RefusedError(halt);
   const error = new Error(halt?.message ?? 'halted', { cause });
