@@ -36,8 +36,8 @@ export interface Action {
   readonly hits?: readonly RuleHit[];
   /** The person who approved the action, in the round after a question. */
   readonly approvedBy?: string;
-  /** The rules that the approval is for; other rules ask again. Absent: the approval is for every rule. */
-  readonly approvedFor?: { readonly rules: readonly string[] };
+  /** The rules and controls that the approval is for; others ask again. Absent: the approval is for all of them. */
+  readonly approvedFor?: { readonly rules: readonly string[]; readonly controls?: readonly string[] };
 }
 
 /** A rule whose condition holds, and the observed value. */

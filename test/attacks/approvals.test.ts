@@ -15,7 +15,14 @@ import { main } from '../../src/cli/main.ts';
 import type { QuestionCard } from '../../src/core/card.ts';
 import { hostCall } from '../../src/guard/entries/host-call.ts';
 import { fingerprint } from '../../src/guard/internal.ts';
-import { type Approver, createSwitchgear, isRefused, type SwitchgearOptions } from '../../src/index.ts';
+import {
+  type Approver,
+  allow,
+  type Control,
+  createSwitchgear,
+  isRefused,
+  type SwitchgearOptions,
+} from '../../src/index.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -582,4 +589,48 @@ test("attack 08: a question of a rule that a model wrote says so, beside the ope
   const run = await chains.run(chainOf(['pay']), {}, { modelText, wait: true });
   assert.equal(run.status, 'done');
   assert.match(asked[1]?.evidence.join('\n') ?? '', /the model's own rule says: approved already/);
+});
+
+test('attack 01: two conversations of one gear that use the same call id are asked about one by one', async () => {
+  const rules = [{ target: 'pay', condition: 'ability:pay', action: 'confirm' }] as const;
+  const gear = createSwitchgear({ ...quiet, policy: { rules } });
+  const paid: unknown[] = [];
+  const pay = (session: string, args: readonly unknown[], ask: () => Promise<{ approved: boolean; by: string }>) =>
+    gear.task({ session, parent: null }, (task) =>
+      hostCall(gear, 'pay', args, () => paid.push(args[0]), { id: 'call_0', task, ask }),
+    );
+  const slow = Promise.withResolvers<{ approved: boolean; by: string }>();
+  const first = pay('one', [{ to: 'shop' }], () => slow.promise);
+  const second = await pay('two', [{ to: 'rent' }], async () => ({ approved: true, by: 'ann' }));
+  assert.ok('value' in second, 'the open question of another conversation is not its question');
+  slow.resolve({ approved: true, by: 'ann' });
+  assert.ok('value' in (await first));
+  assert.deepEqual(paid, [{ to: 'rent' }, { to: 'shop' }]);
+});
+
+test('attack 01: an approval for a rule is no answer to the question of a custom control', async () => {
+  const asked: string[] = [];
+  const approver: Approver = {
+    name: 'ann',
+    ask: async ({ evidence }) => {
+      asked.push(evidence.join(' '));
+      return { approved: asked.length === 1, by: 'ann' };
+    },
+  };
+  const rules = [{ target: 'pay', condition: 'ability:pay', action: 'confirm', reason: 'money' }] as const;
+  const gear = createSwitchgear({ ...quiet, policy: { rules }, approver });
+  const stop = { kind: 'ask', code: 'rule_declined', control: 'curfew', counters: {}, reason: 'it is night' } as const;
+  const curfew: Control<object> = {
+    name: 'curfew',
+    scope: 'gear',
+    initial: () => ({}),
+    judge: (_, { action }) => (action.approvedBy === undefined ? stop : allow),
+    apply: (state) => state,
+  };
+  gear.addControl(curfew);
+  let paid = 0;
+  const pay = gear.guard('pay', async () => ++paid);
+  await gear.task({}, () => pay());
+  assert.equal(paid, 0);
+  assert.equal(asked.length, 2);
 });

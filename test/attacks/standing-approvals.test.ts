@@ -209,3 +209,62 @@ test('attack 03: a program that changes after the approval is asked about again'
   assert.equal(ann.cards.length, 2);
   assert.deepEqual(abilities.ran, ['pay']);
 });
+
+test('attack 03: a yes for always does not hold for other parameters of the step', async () => {
+  const ann = person({ approved: true, for: 'always' });
+  const chains = createChains({ abilities: [counting()], store: memoryStore(), approver: ann, log: 'silent', env: {} });
+  const pay = step('pay', { args: { amount: '{{amount}}' } });
+  const chain = chainOf([pay, step('log', { args: { note: '{{note}}' } })], ['ability:pay|confirm']);
+  assert.equal((await chains.run(chain, { amount: '10', note: 'a' })).status, 'done');
+  assert.equal((await chains.run(chain, { amount: '10', note: 'b' })).status, 'done');
+  assert.equal(ann.cards.length, 1, 'a parameter of another step does not matter');
+  assert.equal((await chains.run(chain, { amount: '10000', note: 'a' })).status, 'done');
+  assert.equal(ann.cards.length, 2);
+});
+
+const twoSteps = [
+  'id: deploy',
+  'circuit_breakers: ["ability:*|confirm|really deploy?"]',
+  'steps:',
+  '  - { id: build, ability: shell.execute, args: { command: ./build.sh, args: [] } }',
+  '  - { id: go, ability: shell.execute, args: { command: ./deploy.sh, args: [] } }',
+  '',
+].join('\n');
+
+test('attack 03: a yes for the run does not run a program that was changed meanwhile', patient, async (context) => {
+  const user = createUser(context);
+  // The first step replaces the program of the second one.
+  const build = "#!/bin/sh\nprintf '#!/bin/sh\\ntouch ../stolen\\n' > deploy.sh\n";
+  const files = { 'chain.yaml': twoSteps, 'build.sh': build, 'deploy.sh': '#!/bin/sh\necho mine\n' };
+  const folder = user.folder('mine', files);
+  assert.equal(await user.run(folder), 'asked');
+  const cards = JSON.parse((await user.command('inbox', 'list', '--json')).out) as { id: string }[];
+  await user.command('inbox', 'approve', cards[0]!.id, '--for', 'run');
+  const resume = ['chain', 'resume', 'r1', '--no-wait', '--policy', join(user.home, 'policy.toml')];
+  const resumed = await user.command(...resume);
+  assert.equal(resumed.code, 6, resumed.out);
+  assert.equal(existsSync(join(user.home, 'stolen')), false);
+});
+
+test('attack 03: a yes for the run holds for its unchanged programs', patient, async (context) => {
+  const user = createUser(context);
+  const files = { 'chain.yaml': twoSteps, 'build.sh': '#!/bin/sh\ntrue\n', 'deploy.sh': '#!/bin/sh\ntrue\n' };
+  assert.equal(await user.run(user.folder('mine', files)), 'asked');
+  const cards = JSON.parse((await user.command('inbox', 'list', '--json')).out) as { id: string }[];
+  await user.command('inbox', 'approve', cards[0]!.id, '--for', 'run');
+  const resume = ['chain', 'resume', 'r1', '--no-wait', '--policy', join(user.home, 'policy.toml')];
+  assert.equal((await user.command(...resume)).code, 0);
+});
+
+test('attack 03: a yes for always ends when a program outside of the folder changes', patient, async (context) => {
+  const user = createUser(context);
+  const tools = user.folder('tools', { 'deploy.sh': '#!/bin/sh\necho mine\n' });
+  const chain = deployChain(`command: ${join(tools, 'deploy.sh')}`, 'args: []');
+  const folder = user.folder('mine', { 'chain.yaml': chain });
+  await user.run(folder);
+  await user.approveAlways();
+  assert.equal(await user.run(folder), 'done');
+  user.folder('tools', { 'deploy.sh': '#!/bin/sh\ntouch ../stolen\n' });
+  assert.equal(await user.run(folder), 'asked');
+  assert.equal(existsSync(join(user.home, 'stolen')), false);
+});

@@ -1,19 +1,20 @@
 /**
- * Identifies the program that a command runs: its real path, and the digest of its content and of the scripts among its
- * arguments where they belong to a folder and not to the system.
+ * Identifies the program that a command runs: its real path and the digest of its content, and those of the scripts among its
+ * arguments.
  */
 
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { delimiter, join, resolve, sep } from 'node:path';
+import { getOrCreate } from '../../core/bounded.ts';
 import { digestedBytesMax, digestedFilesMax } from '../../core/limits.ts';
 import type { Environment } from './child-process.ts';
 
 /** A file that a command runs. */
 export interface FileIdentity {
   readonly path: string;
-  /** The digest of the content; absent for programs of the system. */
-  readonly digest?: string;
+  /** The digest of the content; for a program of the system its size and time of change. */
+  readonly digest: string;
 }
 
 /** A command as an approval is bound to it. */
@@ -44,12 +45,12 @@ export function splitShellWords(line: string): readonly string[] {
 }
 
 function identifyProgram(file: string, folder: string, path: string): FileIdentity {
-  if (file.includes(sep)) return identifyFile(resolve(folder, file), !isAbsolute(file), folder);
+  if (file.includes(sep)) return identifyFile(resolve(folder, file));
   for (const place of path.split(delimiter)) {
     const found = join(resolve(folder, place), file);
-    if (isFile(found)) return identifyFile(found, !isAbsolute(place), folder);
+    if (isFile(found)) return identifyFile(found);
   }
-  return { path: file };
+  return { path: file, digest: '' };
 }
 
 function identifyFiles(words: readonly string[], folder: string): readonly FileIdentity[] {
@@ -58,7 +59,7 @@ function identifyFiles(words: readonly string[], folder: string): readonly FileI
     if (found.size >= digestedFilesMax) break;
     const path = word.length > 4_096 || word.includes('\0') ? '' : resolve(folder, word);
     if (word === '' || path === '' || found.has(path) || !isProgram(path)) continue;
-    found.set(path, identifyFile(path, !isAbsolute(word), folder));
+    found.set(path, identifyFile(path));
   }
   return [...found.values()];
 }
@@ -81,12 +82,22 @@ function isFile(path: string): boolean {
   }
 }
 
-/** The identity of a file; with its digest if it was named relative to the folder, or lies in it. */
-function identifyFile(path: string, isRelative: boolean, folder: string): FileIdentity {
+/** Folders of programs that the system installs. */
+const systemFolder = /^\/(?:bin|sbin|lib\w*|usr\/(?:s?bin|lib\w*|share)|nix\/store|System)\//;
+
+function identifyFile(path: string): FileIdentity {
   const real = realPath(path);
-  const inside = relative(folder, real);
-  const isInside = inside !== '' && !inside.startsWith('..') && !isAbsolute(inside);
-  return isRelative || isInside ? { path: real, digest: digestFile(real) } : { path: real };
+  return { path: real, digest: systemFolder.test(real) ? versionOf(real) : digestFile(real) };
+}
+
+/** The size and time of change of a file; equal while nobody replaces or edits it. */
+function versionOf(path: string): string {
+  try {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(path);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch {
+    return '';
+  }
 }
 
 /** The path without links; the path itself if it does not exist. */
@@ -98,8 +109,16 @@ export function realPath(path: string): string {
   }
 }
 
-/** The digest of the beginning of a file, its size, and beyond the beginning its time of change. */
+/** Digests of files by path and version: an interpreter of 100 MB is read once. */
+const knownDigests = new Map<string, string>();
+
 function digestFile(path: string): string {
+  const key = `${path}\0${versionOf(path)}`;
+  return getOrCreate(knownDigests, key, digestedFilesMax, () => readDigest(path));
+}
+
+/** The digest of the beginning of a file, its size, and beyond the beginning its time of change. */
+function readDigest(path: string): string {
   const hash = createHash('sha256');
   let file: number | undefined;
   try {

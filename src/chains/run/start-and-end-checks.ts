@@ -6,7 +6,7 @@ import { explainRules } from '../../core/controls/rules/evaluate.ts';
 import { countIn } from '../../core/controls/rules/history.ts';
 import { stepStoreWaitMs } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
-import { digestAbilities } from './approval/question-place.ts';
+import { digestSteps } from './approval/question-place.ts';
 import { checkRules, type RuleCheckResult } from './state/check-rules.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
 import { writeTransitionWithin } from './storage/active-run.ts';
@@ -17,7 +17,7 @@ export async function admitRun(context: RunContext): Promise<StopReason | undefi
   const { active, gate } = context;
   const { run, by } = active;
   if (run.admitted) return undefined;
-  const identify = () => digestAbilities(active);
+  const identify = () => digestSteps(active);
   active.question.begin({ step: '', attempt: 0, args: {}, identify });
   recordRuleChecks(context, '', { hits: [], rows: explainFrequencyRules(context) });
   const refusal = refusalOf(await gate.guard(chainRunName(run.chain.id), async () => {}, { match: () => [] })());
@@ -65,7 +65,7 @@ export async function checkEnd(context: RunContext): Promise<StopReason | undefi
   const throttled = new Set(check.rows.flatMap(({ rule, action }) => (action === 'throttle' ? rule : [])));
   const hits = check.hits.filter(({ rule, seen }) => !throttled.has(rule) && !before.has(`${rule}\n${seen}`));
   if (hits.length === 0) return undefined;
-  active.question.begin({ step: '', attempt: 1, args: {}, identify: () => digestAbilities(active) });
+  active.question.begin({ step: '', attempt: 1, args: {}, identify: () => digestSteps(active) });
   const end = gate.guard(`the end of ${run.chain.id}`, async () => {}, { match: () => hits });
   const refusal = refusalOf(await end());
   if (refusal === undefined) return undefined;

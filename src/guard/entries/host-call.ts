@@ -130,11 +130,16 @@ interface BegunCall<T> {
 const askedDigests = new WeakMap<Runtime, Map<string, string>>();
 
 /** Remembers what a host is asked about until its answer; returns what it was asked about first under this call id. */
-function rememberAsked(runtime: Runtime, name: string, id: string | undefined, digest: string): string {
+function rememberAsked(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): string {
   if (id === undefined || id === '') return digest;
   const asked = askedDigests.get(runtime) ?? new Map<string, string>();
   askedDigests.set(runtime, asked);
-  return getOrCreate(asked, `${name}\n${id}`, countedIdsMax, () => digest);
+  return getOrCreate(asked, askedKey(runtime, site, id), countedIdsMax, () => digest);
+}
+
+/** The key of a question: two conversations of one gear may use the same call id. */
+function askedKey({ session }: Runtime, { target, task }: CallSite, id: string): string {
+  return JSON.stringify([task?.session ?? session, target.name, id]);
 }
 
 /** The digest of a call without its task, which may be another one when the host comes back with the answer. */
@@ -158,11 +163,11 @@ async function askHost<T>(
   const digest = digestOf(runtime, judged, stop);
   const asked = digestHostCall(runtime, name, args, stop);
   if (digest === undefined || asked === undefined) return { ...unanswered, reason: tooLargeReason };
-  const first = rememberAsked(runtime, name, id, asked);
+  const first = rememberAsked(runtime, site, id, asked);
   const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
   const shown = formatInputLine(showInput(args, runtime.settings.approval.redact));
   const answer = await ask!(`${site.agent} wants to call ${name}${why}${shown === undefined ? '' : `, ${shown}`}`);
-  askedDigests.get(runtime)?.delete(`${name}\n${id}`);
+  askedDigests.get(runtime)?.delete(askedKey(runtime, site, id ?? ''));
   if (answer?.approved === false) return { ...unanswered, code: 'rule_declined' };
   if (answer?.approved !== true) return unanswered;
   if (first !== asked) return { ...unanswered, reason: 'its arguments changed after a person was asked' };
@@ -186,7 +191,7 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
     const { verdict } = decide(site.panel, proposal);
     if (verdict.kind !== 'ask') return false;
     const digest = digestHostCall(runtime, name, args, verdict);
-    if (digest !== undefined) rememberAsked(runtime, name, host.id, digest);
+    if (digest !== undefined) rememberAsked(runtime, site, host.id, digest);
     return true;
   } catch (error) {
     countError(runtime, 'admit', error);

@@ -3,6 +3,7 @@
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
 import { controlDeclarations } from '../../core/controls/registry.ts';
+import type { ActionProposed } from '../../core/event.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { requireSync } from '../../core/thenable.ts';
 import { allow } from '../../core/verdict.ts';
@@ -80,10 +81,18 @@ function tolerant(runtime: Runtime, harm: ControlHarm, control: Control): Contro
     name: control.name,
     scope: control.scope,
     initial: (atMs) => control.initial(atMs),
-    judge: (state, proposal, cellOwner) => requireSync('judge', control.judge(state, proposal, cellOwner)),
+    judge: (state, proposal, cellOwner) =>
+      requireSync('judge', control.judge(state, hideOtherApprovals(proposal, control.name), cellOwner)),
     apply: (state, event, cellOwner) => guarded('apply', state, () => control.apply(state, event, cellOwner)),
     check: (state, atMs) => guarded('check', allow, () => control.check?.(state, atMs) ?? allow),
     due: (state, action) => guarded('due', allow, () => control.due?.(state, action) ?? allow),
     gauges: (state, atMs) => guarded('gauges', [], () => control.gauges?.(state, atMs) ?? []),
   };
+}
+
+/** The proposal without an approval that was given to another control's question. */
+function hideOtherApprovals(proposal: ActionProposed, control: string): ActionProposed {
+  const { approvedBy, approvedFor, ...action } = proposal.action;
+  if (approvedBy === undefined || approvedFor?.controls === undefined) return proposal;
+  return approvedFor.controls.includes(control) ? proposal : { ...proposal, action };
 }

@@ -89,12 +89,13 @@ function isCurrent<T>(runtime: Runtime, call: JudgedCall<T>, { stop, digest }: A
   return digestOf(runtime, call, stop) === digest;
 }
 
-/** The action with the person who approved it, and the rules that the approvals are for. */
+/** The action with the person who approved it, and the rules and controls that the approvals are for. */
 function approveAction(action: Action, approvals: readonly Approval[]): Action {
   const last = approvals.at(-1);
   if (last === undefined) return action;
   const rules = approvals.flatMap(({ stop }) => stop.rules ?? []);
-  return { ...action, approvedBy: last.by, approvedFor: { rules } };
+  const controls = approvals.map(({ stop }) => stop.control);
+  return { ...action, approvedBy: last.by, approvedFor: { rules, controls } };
 }
 
 /** Waits until a time of the gear's clock, until the task ends, or until the gear is disposed. */

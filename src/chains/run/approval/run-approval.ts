@@ -19,7 +19,7 @@ import type { Answer } from '../../../ports/approver.ts';
 import { sameRules } from '../state/transitions.ts';
 import { type ActiveRun, writeTransition } from '../storage/active-run.ts';
 import { digestQuestion, findOrCreateQuestionCard, questionCardId } from './question-card.ts';
-import { digestAbilities, type QuestionPlace, readPlace } from './question-place.ts';
+import { digestIdentity, digestSteps, type QuestionPlace, readPlace } from './question-place.ts';
 import { addStandingApproval, findStandingApproval } from './standing-approvals.ts';
 import { answerStoredCard, expireCard } from './stored-card.ts';
 
@@ -35,7 +35,7 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     if (digest === undefined) return deny('rule_unanswered', 'its arguments are too large to be approved');
     const isCurrent = async () => digestQuestion(active, site, stop, await readPlace(active)) === digest;
     const subject = { identity: JSON.stringify(place.ability), isCurrent };
-    const approval = await findApproval(active, site, rules, place);
+    const approval = await findApproval(active, rules, place);
     if (approval !== undefined) {
       active.emit({ type: 'approval-found', run: active.run.id, step: active.question.subject.step, ...approval });
       active.question.approve({ by: approval.by, ...subject });
@@ -71,14 +71,14 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
 }
 
 /** Finds an earlier approval of these rules, for the whole run or standing, in the same place. */
-async function findApproval(active: ActiveRun, { target }: CallSite, rules: readonly string[], place: QuestionPlace) {
+async function findApproval(active: ActiveRun, rules: readonly string[], place: QuestionPlace) {
   const { run, store } = active;
   const runApproval = run.approved.find((each) => sameRules(each.rules, rules));
-  // The server behind an ability may have changed while the run was not active.
-  const isSameAbility =
+  // The server or program behind the step may have changed since the approval.
+  const isSameProgram =
     runApproval !== undefined &&
-    (place.step === '' || runApproval.abilities?.[target.name] === (await digestAbilities(active))[target.name]);
-  if (isSameAbility) return { by: runApproval.by, for: 'run' } as const;
+    (place.step === '' || runApproval.programs?.[place.step] === digestIdentity(store, place.ability));
+  if (isSameProgram) return { by: runApproval.by, for: 'run' } as const;
   const standingApproval = await findStandingApproval(store, run.chain, rules, place);
   return standingApproval && ({ by: standingApproval.by, for: 'always' } as const);
 }
@@ -179,7 +179,7 @@ async function saveApproval(
   const { by, store, run } = active;
   const { chain } = run;
   const approved =
-    answer === 'approve_run' ? { approved: { rules, by: answeredBy, abilities: await digestAbilities(active) } } : {};
+    answer === 'approve_run' ? { approved: { rules, by: answeredBy, programs: await digestSteps(active) } } : {};
   await writeTransition(active, { type: 'answered', by, ...approved });
   if (answer !== 'approve_always') return;
   const entry = { type: 'standing-given', chain: chain.id, rules, by: answeredBy } as const;

@@ -47,8 +47,8 @@ export interface RunOwner {
 export interface RunApproval {
   readonly rules: readonly string[];
   readonly by: string;
-  /** Keyed digests of what the abilities of the run resolved to, by name: another server needs another approval. */
-  readonly abilities?: Readonly<Record<string, string>>;
+  /** Keyed digests of what the steps resolved to: another server or program needs another approval. */
+  readonly programs?: Readonly<Record<string, string>>;
 }
 
 /** The stored state of a run. */

@@ -92,7 +92,7 @@ export function applyTransition(run: RunState, transition: RunTransition): RunSt
       const { approved } = transition;
       if (approved === undefined || run.approved.some((each) => isSameApproval(each, approved)))
         return run.status === 'running' ? run : { ...run, status: 'running' };
-      // A later approval of the same rules is for other abilities.
+      // A later approval of the same rules is for other programs.
       const others = run.approved.filter(({ rules }) => !sameRules(rules, approved.rules));
       return { ...run, status: 'running', approved: [...others, approved] };
     }
@@ -223,5 +223,5 @@ export function sameRules(a: readonly string[], b: readonly string[]): boolean {
 
 /** Whether two approvals are for the same rules and the same abilities, by anybody. */
 function isSameApproval(a: RunApproval, b: RunApproval): boolean {
-  return sameRules(a.rules, b.rules) && JSON.stringify(a.abilities) === JSON.stringify(b.abilities);
+  return sameRules(a.rules, b.rules) && JSON.stringify(a.programs) === JSON.stringify(b.programs);
 }
