@@ -17,6 +17,7 @@ export interface Action {
     readonly approvedBy?: string;
     readonly approvedFor?: {
         readonly rules: readonly string[];
+        readonly controls?: readonly string[];
     };
 }
 

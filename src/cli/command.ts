@@ -10,6 +10,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The input on which a person answers questions; absent if the command asks no questions. */
   readonly input?: NodeJS.ReadStream;
+  /** The home of the user as the system knows it; never taken from the environment. Read from the system by default. */
+  readonly userHome?: string;
   /** Whether the output is a screen that shows colours. */
   readonly coloured?: boolean;
   /** Whether the process exits right after the command, so that open files need no closing. */

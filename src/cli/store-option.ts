@@ -1,7 +1,7 @@
 /** Finds and opens the store of a command: `--store`, else `SWITCHGEAR_STORE`, else a file of the user. */
 
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
@@ -39,6 +39,15 @@ export function findStoreAddress({ values }: ParsedArgs, { env, cwd }: Terminal)
 export function stateFolder(env: Terminal['env']): string {
   const { XDG_STATE_HOME: state = '' } = env;
   return join(isAbsolute(state) ? state : join(findHomeFolder(env), '.local', 'state'), 'switchgear');
+}
+
+/** Returns the state folder in the home that the system knows for the user; an environment cannot move it. */
+export function userStateFolder({ env, userHome }: Pick<Terminal, 'env' | 'userHome'>): string {
+  try {
+    return join(userHome ?? userInfo().homedir, '.local', 'state', 'switchgear');
+  } catch {
+    return stateFolder(env); // A user without an entry, as in some containers.
+  }
 }
 
 function findHomeFolder({ HOME }: Terminal['env']): string {

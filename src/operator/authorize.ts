@@ -18,8 +18,8 @@ export interface Operator {
 }
 
 export interface OperatorRequest {
-  /** `loosen`: approves, resumes, resets, raises or takes back. `tighten`: declines, halts, pauses or trips. */
-  readonly effect: 'loosen' | 'tighten';
+  /** `loosen`: approves, resumes, resets, raises or takes back. `tighten`: declines, pauses or trips. `stop`: halts. */
+  readonly effect: 'loosen' | 'tighten' | 'stop';
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What `--by` says. */
   readonly note?: string | undefined;
@@ -47,10 +47,12 @@ export async function authorizeOperator(store: Store, request: OperatorRequest):
     case 'operator':
       return identify('operator');
     case 'guarded':
+      // A halt only tightens, so an agent may give it, too.
+      if (effect === 'stop') return { ...identify('agent'), by: `${placement.agent.name} (an agent)` };
       throw belowAgentError(placement.agent);
     case 'unknown': {
       // An emergency stop must work from everywhere.
-      if (effect === 'tighten') return identify('operator');
+      if (effect !== 'loosen') return identify('operator');
       const isCodeRight = await askForCode(placement.reason);
       if (isCodeRight === true) return identify('code');
       if (isCodeRight === undefined && (await allowsUnattended())) return identify('unattended');

@@ -6,8 +6,8 @@ import { callPathsMax } from '../core/limits.ts';
 import { type OwnTargets, resolveRealPath } from './own-files.ts';
 import { quoteWord } from './shell-programs.ts';
 
-/** Commands of Switchgear that only read, or run something under guard. */
-const harmlessVerbs = /^(status|tail|rules|prompt|run|demo|doctor|help|--help|-h|--version|-v)$/;
+/** Commands of Switchgear that only read, stop, or run something under guard. */
+const harmlessVerbs = /^(halt|status|tail|rules|prompt|run|demo|doctor|help|--help|-h|--version|-v)$/;
 const harmlessSubverbs: Readonly<Record<string, RegExp>> = {
   inbox: /^(list|show)$/,
   policy: /^(check|explain|reference|schema)$/,

@@ -153,13 +153,16 @@ export async function isBelowGuardedAgent(store: Store, env: Environment = proce
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Places a process, by default this one, whose environment is `env`. */
+/** Places a process, by default this one, whose environment is `env`; `own` is an agent that cannot have started it. */
 export async function placeProcess(
   store: Store,
   env: Environment = process.env,
   chain: ProcessChain = readProcessChain(),
+  own?: ProcessInfo,
 ): Promise<Placement> {
-  const { agents, isComplete } = await readGuardedAgents(store);
+  const { agents: all, isComplete } = await readGuardedAgents(store);
+  const isOwn = ({ process: agent }: GuardedAgent) => own !== undefined && agent && isSameProcess(agent, own);
+  const agents = all.filter((agent) => !isOwn(agent));
   const guarding = agents.find((agent) => isBelow(agent, chain, env));
   if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
   const running = agents.filter(({ isRunning }) => isRunning);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,7 +73,6 @@ const decisions: readonly (readonly [string, string])[] = [
   ['reset', 'reset --all'],
   ['resume', 'resume --all'],
   ['pause', 'pause --all'],
-  ['halt', 'halt --all'],
   ['trip', 'trip search --for 60'],
 ];
 
@@ -233,5 +232,115 @@ test('attack 02: a tmux that the agent started belongs to the agent while its ru
     return text;
   };
   assert.match(await approve(), /refused: this process belongs to sh/);
+  await running.end();
+});
+
+test('attack 02: an agent may halt, which is recorded as the order of an agent', async () => {
+  const place = home();
+  const below = place.start(['run', '--', 'sh', '-c', `${command} halt --all --reason enough; sleep 120`]);
+  assert.equal((await below.finished).code, 75);
+  const given = open(place, (store) => store.tail(0)).find(({ type }) => type === 'order-given');
+  assert.ok(given?.type === 'order-given');
+  assert.deepEqual([given.order, given.by, given.from?.how], ['halt', 'sh (an agent)', 'agent']);
+});
+
+/** Writes a policy that loosens, and a forged record of trust in it under a folder that the agent names. */
+async function forgeTrust(place: TestHome, text: string): Promise<Readonly<Record<string, string>>> {
+  writeFileSync(join(place.folder, 'switchgear.toml'), text);
+  const checked = await place.run(['policy', 'check', 'switchgear.toml']);
+  const [, digest = ''] = /digest: (\w{64})/.exec(checked.out) ?? [];
+  const trusted = join(place.folder, 'evil', 'switchgear', 'trusted');
+  mkdirSync(trusted, { recursive: true });
+  const record = JSON.stringify({ file: 'switchgear.toml', by: 'ann', atMs: Date.now() });
+  writeFileSync(join(trusted, `${digest}.json`), record, { mode: 0o600 });
+  return { XDG_STATE_HOME: join(place.folder, 'evil') };
+}
+
+test('attack 04: an agent that sets the state folder does not trust its own policy', async () => {
+  const place = home();
+  const { XDG_STATE_HOME } = await forgeTrust(place, '[task]\nmax_tool_calls = 70\n');
+  const explain = `XDG_STATE_HOME='${XDG_STATE_HOME}' ${command} policy explain`;
+  const below = agent(place, `${explain} 2>&1; HOME='${place.folder}/evil' ${command} policy trust 2>&1`);
+  await below.done();
+  assert.match(below.out(), /max_tool_calls +50 .*waits for trust/);
+  assert.match(below.out(), /refused: this process belongs to sh/);
+  await below.end();
+  const outside = await place.run(['policy', 'explain'], { XDG_STATE_HOME: XDG_STATE_HOME! });
+  assert.match(outside.out, /max_tool_calls +70/, 'the variables of an operator count');
+});
+
+/** Replaces the home that the system knows: only who writes the command line of Node can do that. */
+const ownHome = (folder: string) => {
+  const patch = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module';
+    os.userInfo = () => ({ username: 'ann', homedir: ${JSON.stringify(folder)} }); syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(patch)}` };
+};
+
+test('attack 02: unattended answers need the trust of the user, not of a folder that a process names', async () => {
+  const place = home();
+  ask(place);
+  const forged = await forgeTrust(place, '[approval]\nunattended = true\n');
+  const running = agent(place, '');
+  await running.done();
+  const refused = await place.run(['inbox', 'approve', 'ask-1'], { ...forged, CI: 'true' });
+  assert.match(refused.err, /refused: an agent runs on this store/);
+  assert.equal(cardOf(place, 'ask-1')?.state, 'open');
+  await running.end();
+  assert.equal((await place.run(['policy', 'trust'])).code, 0);
+  const again = agent(place, '');
+  await again.done();
+  const allowed = await place.run(['inbox', 'approve', 'ask-1'], ownHome(place.folder));
+  assert.equal(allowed.code, 0, allowed.err);
+  assert.equal(cardOf(place, 'ask-1')?.from?.how, 'unattended');
+  await again.end();
+});
+
+test('attack 18: below an agent, run --observe refuses as without it', async () => {
+  const place = home();
+  const nested = `${command} run --observe --store '${place.store}' -- true 2>&1; echo "code $?"`;
+  const below = agent(place, nested);
+  await below.done();
+  assert.match(below.out(), /--observe is ignored: this process is below an agent/);
+  await below.end();
+});
+
+test('attack 18: a hook that names the observing run of somebody else refuses all the same', async () => {
+  const place = home();
+  const rule = { target: 'Bash', condition: 'ability:Bash', action: 'abort' };
+  writeFileSync(join(place.folder, 'policy.json'), JSON.stringify({ rules: [rule] }));
+  const running = place.start(['run', '--observe', '--', 'sh', '-c', 'echo "task $SWITCHGEAR_TASK"; sleep 120']);
+  after(() => running.child.kill('SIGTERM'));
+  await until(() => running.out().includes('task t-'));
+  const [, task = ''] = /task (t-\S+)/.exec(running.out()) ?? [];
+  const payload = { session_id: 's', cwd: place.folder, hook_event_name: 'PreToolUse', tool_name: 'Bash' };
+  const hook = place.start(['hook', 'claude-code', '--policy', 'policy.json'], { SWITCHGEAR_TASK: task });
+  hook.child.stdin.end(JSON.stringify({ ...payload, tool_use_id: 'c', tool_input: { command: 'ls' } }));
+  assert.match((await hook.finished).out, /"permissionDecision":"deny"/);
+  running.child.kill('SIGTERM');
+  await running.finished;
+});
+
+test('attack 02: chain run and resume take no answer at a terminal that an agent may have opened', async () => {
+  const place = home();
+  const chain =
+    'id: pay\ncircuit_breakers: ["ability:*|confirm"]\nsteps:\n  - { id: go, ability: shell.execute, args: { command: touch paid } }\n';
+  writeFileSync(join(place.folder, 'chain.yaml'), chain);
+  writeFileSync(join(place.folder, 'abilities.toml'), '[abilities]\nshell = true\n');
+  const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}'`;
+  const run = `${command.replaceAll("'", '')} chain run chain.yaml --policy abilities.toml`;
+  const keys = '(for i in 1 2 3 4 5 6 7 8; do sleep 1; echo y; done)';
+  const atPty = `${keys} | timeout 15 script -qec '${run}' /dev/null > chain.log 2>&1; echo over >> chain.log`;
+  const running = agent(place, '');
+  await running.done();
+  // An orphan: nobody can say who started it.
+  spawn('sh', ['-c', `(${clean} setsid sh -c "${atPty.replaceAll('$', '\\$')}" &)`], {
+    cwd: place.folder,
+    env: { PATH: process.env.PATH, HOME: place.folder },
+  });
+  const read = () =>
+    existsSync(join(place.folder, 'chain.log')) ? readFileSync(join(place.folder, 'chain.log'), 'utf8') : '';
+  await until(() => read().includes('over'));
+  assert.match(read(), /questions are asked in the inbox only/);
+  assert.equal(existsSync(join(place.folder, 'paid')), false, read());
   await running.end();
 });

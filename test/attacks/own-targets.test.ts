@@ -39,7 +39,7 @@ const refused: readonly string[] = [
   'bash -c "switchgear reset --all"',
   'sh -c \'eval "switchgear inbox approve x"\'',
   'true && (switchgear resume --all)',
-  'echo $(switchgear halt --all)',
+  'echo $(switchgear pause --all)',
   'sudo -u root timeout 5 switchgear reset --all',
   'echo x | xargs switchgear inbox approve',
   'echo "{}" | switchgear hook claude-code',

@@ -15,9 +15,10 @@ import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
-import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
+import { placeProcess } from '../../supervisor/guarded-agents.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
 import { createLiveOutput } from './live-output.ts';
@@ -122,7 +123,7 @@ async function runInStore(
       policy,
       env: terminal.env,
       store,
-      approver: await createApprover(terminal, store, stop),
+      approver: await createApprover(parsedArgs, terminal, store, stop),
       log: switches.has('--verbose') ? terminal.err : 'silent',
       abilities,
       ...(isText && {
@@ -143,12 +144,17 @@ async function runInStore(
 
 /** Asks at the terminal, if there is one, and in the inbox. Leaving the terminal at a question cancels the run. */
 async function createApprover(
-  { input, err, env }: Terminal,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
   store: CrossProcessStore,
   stop: AbortController,
 ): Promise<Approver> {
+  const { input, err, env } = terminal;
+  const { kind } = await placeProcess(store, env);
   // The terminal of a guarded agent is no place to ask a person.
-  if (input === undefined || (await isBelowGuardedAgent(store, env))) return cardApprover({ store });
+  if (input === undefined || kind === 'guarded') return cardApprover({ store });
+  // A process that an agent may have started must prove that a person is at its terminal, as every answer must.
+  if (kind === 'unknown' && !(await hasOperator(store, parsedArgs, terminal))) return cardApprover({ store });
   const terminalApprover = atTerminal({ input });
   return firstAnswer(
     {
@@ -163,6 +169,17 @@ async function createApprover(
     },
     cardApprover({ store }),
   );
+}
+
+async function hasOperator(store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal): Promise<boolean> {
+  try {
+    await identifyOperator(store, parsedArgs, terminal, 'loosen');
+    return true;
+  } catch (error) {
+    if (!(error instanceof SwitchgearError) || error.code !== 'operator_required') throw error;
+    terminal.err(`switchgear: questions are asked in the inbox only: ${error.message}`);
+    return false;
+  }
 }
 
 /** Ctrl-C and other signals cancel the run and end its processes; a second signal exits at once. */

@@ -1,7 +1,7 @@
 /** The command `switchgear policy trust`: records that a person allows what a policy file loosens, or takes it back. */
 
-import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { defaultSettings } from '../../core/controls/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -12,7 +12,7 @@ import { nameSettings } from '../policy/describe-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
 import { deleteTrust, writeTrust } from '../policy/trusted-policies.ts';
-import { findStoreAddress, withStore } from '../store-option.ts';
+import { findStoreAddress, stateFolder, userStateFolder, withStore } from '../store-option.ts';
 
 export async function trustPolicyFile(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--undo'], 1, ['--store', '--by']);
@@ -22,22 +22,24 @@ export async function trustPolicyFile(args: readonly string[], terminal: Termina
   const isUndone = parsedArgs.switches.has('--undo');
   const address = findStoreAddress(parsedArgs, terminal);
   // Trust holds for the user, whichever store is named: an agent of the usual store must not name an empty one.
-  const usual = findStoreAddress(readArgs([], [], 0, []), {
-    ...terminal,
-    env: { ...terminal.env, SWITCHGEAR_STORE: undefined },
-  });
-  if (!isUndone && usual.name !== address.name && usual.kind === 'sqlite' && existsSync(usual.path)) {
-    await withStore(usual, (store) => identifyOperator(store, parsedArgs, terminal, 'loosen'));
+  for (const path of isUndone ? [] : listUsualStores(terminal)) {
+    const usual = findStoreAddress(readArgs(['--store', `sqlite:${path}`], [], 0, ['--store']), terminal);
+    if (usual.name !== address.name && existsSync(path))
+      await withStore(usual, (store) => identifyOperator(store, parsedArgs, terminal, 'loosen'));
   }
   return withStore(address, async (store) => {
-    const { by } = await identifyOperator(store, parsedArgs, terminal, isUndone ? 'tighten' : 'loosen');
+    const { by, from } = await identifyOperator(store, parsedArgs, terminal, isUndone ? 'tighten' : 'loosen');
     const path = resolve(terminal.cwd, file);
     if (isUndone) {
-      if (!deleteTrust(digest, terminal.env)) throw new SwitchgearError('not_found', `${file} is not trusted`);
+      const folders = new Set([stateFolder(terminal.env), userStateFolder(terminal)]);
+      const undone = [...folders].filter((folder) => deleteTrust(digest, folder));
+      if (undone.length === 0) throw new SwitchgearError('not_found', `${file} is not trusted`);
       store.append({ type: 'policy-distrusted', file: path, digest, settings, by }, {}, store.clock.nowMs());
       terminal.out(`${file} is not trusted any more`);
     } else {
-      writeTrust(digest, { file: path, by, atMs: Date.now() }, terminal.env);
+      // A process that an agent may have started reads the home that the system knows, and so trusts there.
+      const folder = from?.how === 'operator' ? stateFolder(terminal.env) : userStateFolder(terminal);
+      writeTrust(digest, { file: path, by, atMs: Date.now() }, folder);
       reportTrust(store, { type: 'policy-trusted', file: path, digest, settings, by });
       const what = settings.length === 0 ? 'it loosens nothing' : `it loosens ${nameSettings(settings)}`;
       terminal.out(`trusted: ${relative(terminal.cwd, path) || file} (${digest.slice(0, 12)}); ${what}`);
@@ -45,6 +47,21 @@ export async function trustPolicyFile(args: readonly string[], terminal: Termina
     await store.shared.settled();
     return exitCodes.ok;
   });
+}
+
+/** The stores of the state folders that the trust is written to; a link can make both folders one. */
+function listUsualStores(terminal: Terminal): readonly string[] {
+  const [given, own] = [stateFolder(terminal.env), userStateFolder(terminal)];
+  const isOwn = [given, join(given, 'trusted')].some((path) => isBelowFolder(path, own));
+  return [...new Set([given, ...(isOwn ? [own] : [])])].map((folder) => join(folder, 'state.db'));
+}
+
+function isBelowFolder(path: string, folder: string): boolean {
+  try {
+    return `${realpathSync(path)}/`.startsWith(`${realpathSync(folder)}/`);
+  } catch {
+    return false;
+  }
 }
 
 /** Writes the entry and, since trust loosens, the card. */

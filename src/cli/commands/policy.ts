@@ -5,9 +5,9 @@ import { explainPolicy, listAdvice, policySchema, settingsReference } from '../.
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
 import { describePolicy, nameSettings } from '../policy/describe-policy.ts';
-import { loadEffectivePolicy } from '../policy/load-policy.ts';
+import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
-import { readTrust } from '../policy/trusted-policies.ts';
+import { findTrustFolder, readTrust } from '../policy/trusted-policies.ts';
 
 export const command: Command = {
   usage: [
@@ -47,13 +47,14 @@ export const command: Command = {
   },
 };
 
-function checkPolicyFile(args: readonly string[], terminal: Terminal): number {
+async function checkPolicyFile(args: readonly string[], terminal: Terminal): Promise<number> {
   const { positionals } = readArgs(args, [], 1);
   const { policy, file, digest } = requirePolicy(readWrittenPolicy(positionals[0], terminal));
   terminal.out(`OK: ${file}`);
   const { waiting } = tightenSettings(defaultSettings, policy.settings);
   if (waiting.length > 0) {
-    const isTrusted = readTrust(digest, terminal.env) !== undefined;
+    const folder = await findTrustFolder(terminal, placeOfCommand(terminal));
+    const isTrusted = readTrust(digest, folder) !== undefined;
     terminal.out(`looser than the defaults: ${nameSettings(waiting)}`);
     terminal.out(isTrusted ? 'trusted by you' : `to allow it where it is found: switchgear policy trust ${file}`);
   }

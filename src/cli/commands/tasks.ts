@@ -29,7 +29,7 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
       const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
       const request = parseOrderRequest(parsedArgs, 'TASK');
       return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
-        const effect = order === 'resume' ? 'loosen' : 'tighten';
+        const effect = order === 'resume' ? 'loosen' : order === 'halt' ? 'stop' : 'tighten';
         const operator = await identifyOperator(store, parsedArgs, terminal, effect);
         const lost = order === 'halt' && request.target !== null ? await endLostRun(store, request.target) : undefined;
         if (lost !== undefined)

@@ -29,7 +29,7 @@ import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { placeOfHook } from '../policy/hook-place.ts';
-import { findStoreAddress, stateFolder, withStore } from '../store-option.ts';
+import { findStoreAddress, stateFolder, userStateFolder, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
   type HookPolicy,
@@ -206,7 +206,7 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
       ...(policy === undefined ? [] : [resolve(terminal.cwd, policy)]),
       ...listHookSettings({ home, project, env }),
     ],
-    folders: [stateFolder(env)],
+    folders: [stateFolder(env), userStateFolder(terminal)],
     programs: process.argv.slice(1, 2).map((path) => realpathSync(path)),
     cwd,
     env: { ...env, HOME: home },
@@ -261,7 +261,8 @@ async function findJoinedRun(
     session: around?.session,
     limits: carried?.limits,
     subagentLimits: below,
-    observes: options?.includes('--observe') === true,
+    // The variable may name any run: only what the run started may be observed instead of refused.
+    observes: options?.includes('--observe') === true && (around !== undefined || origin === undefined),
     isWatched,
     conversation: run?.conversation,
   };

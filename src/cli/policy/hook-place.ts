@@ -5,7 +5,7 @@
 
 import type { HookOrigin } from '../../hooks/hook-origin.ts';
 import type { Store } from '../../ports/store.ts';
-import { placeProcess } from '../../supervisor/guarded-agents.ts';
+import { type Placement, placeProcess } from '../../supervisor/guarded-agents.ts';
 import { readProcessChain } from '../../supervisor/process-chain.ts';
 import { isAlive, type RunRecord, readStoredRun } from '../../supervisor/run-record.ts';
 import type { Terminal } from '../command.ts';
@@ -13,15 +13,17 @@ import type { CallerPlace } from './policy-in-force.ts';
 
 export function placeOfHook(store: Store, env: Terminal['env'], origin: HookOrigin | undefined): CallerPlace {
   let run: RunRecord | undefined;
+  const findKind = async (): Promise<Placement['kind']> => {
+    const { SWITCHGEAR_TASK: task } = env;
+    run = task ? await readStoredRun(store, task) : undefined;
+    if (run?.state === 'running' && isAlive(run.owner)) return 'guarded';
+    const { host } = origin ?? {};
+    if (host === undefined) return 'operator';
+    return (await placeProcess(store, env, readProcessChain(host.parent), host)).kind;
+  };
   return {
-    async isBelowAgent() {
-      const { SWITCHGEAR_TASK: task } = env;
-      run = task ? await readStoredRun(store, task) : undefined;
-      if (run?.state === 'running' && isAlive(run.owner)) return true;
-      const { host } = origin ?? {};
-      if (host === undefined) return false;
-      return (await placeProcess(store, env, readProcessChain(host.parent))).kind === 'guarded';
-    },
+    isBelowAgent: async () => (await findKind()) === 'guarded',
+    isOperator: async () => (await findKind()) === 'operator',
     isGiven: (name, value) => run?.variables?.[name] === value,
   };
 }

@@ -2,7 +2,7 @@
 
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { CrossProcessStore, Store } from '../../ports/store.ts';
-import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
+import { isBelowGuardedAgent, type Placement, placeProcess } from '../../supervisor/guarded-agents.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { describePolicy, describeWaiting } from './describe-policy.ts';
@@ -12,23 +12,28 @@ const noArgs: ParsedArgs = { positionals: [], switches: new Set(), values: new M
 
 /** The place of a command that has not opened its store. */
 export function placeOfCommand(terminal: Terminal, parsedArgs: ParsedArgs = noArgs): CallerPlace {
+  const findKind = async (): Promise<Placement['kind']> => {
+    try {
+      const address = findStoreAddress(parsedArgs, terminal);
+      if (!storeExists(address)) return 'operator';
+      const ask = (store: CrossProcessStore) => placeProcess(store, terminal.env);
+      return (await withStore(address, ask, { verify: false })).kind;
+    } catch {
+      return 'guarded'; // Without its store the process cannot be placed.
+    }
+  };
   return {
-    async isBelowAgent() {
-      try {
-        const address = findStoreAddress(parsedArgs, terminal);
-        if (!storeExists(address)) return false;
-        const ask = (store: CrossProcessStore) => isBelowGuardedAgent(store, terminal.env);
-        return await withStore(address, ask, { verify: false });
-      } catch {
-        return true; // Without its store the process cannot be placed.
-      }
-    },
+    isBelowAgent: async () => (await findKind()) === 'guarded',
+    isOperator: async () => (await findKind()) === 'operator',
   };
 }
 
 /** The place of a command on an open store. */
 export function placeOnStore(store: Store, { env }: Terminal): CallerPlace {
-  return { isBelowAgent: () => isBelowGuardedAgent(store, env) };
+  return {
+    isBelowAgent: () => isBelowGuardedAgent(store, env),
+    isOperator: async () => (await placeProcess(store, env)).kind === 'operator',
+  };
 }
 
 /** Loads the policy in force; prints every variable that is ignored or loosens, and the settings that wait. */

@@ -15,7 +15,7 @@ import { findPolicy, parsePolicy, readPolicyText } from '../../policy/file/files
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import type { Terminal } from '../command.ts';
 import { isPolicyVariable } from './policy-variables.ts';
-import { readTrust, type TrustRecord } from './trusted-policies.ts';
+import { findTrustFolder, readTrust, type TrustRecord } from './trusted-policies.ts';
 
 /** How a command came to its policy file. */
 export type PolicyOrigin = 'option' | 'variable' | 'found' | 'none';
@@ -49,6 +49,8 @@ export interface PolicyInForce extends WrittenPolicy {
  */
 export interface CallerPlace {
   isBelowAgent(): Promise<boolean>;
+  /** Whether no agent that the store guards can have started the process. */
+  isOperator(): Promise<boolean>;
   /** Whether the operator set this variable, although the process is below the agent. */
   isGiven?(name: string, value: string): boolean;
 }
@@ -71,7 +73,7 @@ export function readWrittenPolicy(
 /** Loads the policy that holds for a command. */
 export async function loadPolicyInForce(
   policyOption: string | undefined,
-  terminal: Pick<Terminal, 'cwd' | 'env'>,
+  terminal: Pick<Terminal, 'cwd' | 'env' | 'userHome'>,
   place: CallerPlace,
 ): Promise<PolicyInForce> {
   const { env } = terminal;
@@ -88,7 +90,10 @@ export async function loadPolicyInForce(
   const looserThanDefaults = tightenSettings(defaultSettings, written.policy.settings);
   const isGiven = written.origin !== 'found';
   const needsTrust = !isGiven && looserThanDefaults.waiting.length > 0;
-  const trust = written.digest === undefined ? undefined : findTrust(written.digest, env, needsTrust, readVariable);
+  const trust =
+    written.digest === undefined
+      ? undefined
+      : findTrust(written.digest, await findTrustFolder(terminal, place), needsTrust, readVariable);
   const waiting = needsTrust && trust === undefined ? looserThanDefaults.waiting : [];
   const held = waiting.length === 0 ? written.policy : holdStricter(written, looserThanDefaults.settings, waiting);
   const { settings, provenance, ignored, loosened } = applyEnvironment(held, env, mayTake);
@@ -111,11 +116,11 @@ async function decideOnVariables(env: Terminal['env'], place: CallerPlace): Prom
 
 function findTrust(
   digest: string,
-  env: Terminal['env'],
+  folder: string,
   needsTrust: boolean,
   readVariable: (name: 'SWITCHGEAR_TRUST') => string | undefined,
 ): PolicyInForce['trust'] {
-  const trust = readTrust(digest, env);
+  const trust = readTrust(digest, folder);
   if (trust !== undefined || !needsTrust) return trust;
   const digests = (readVariable('SWITCHGEAR_TRUST') ?? '').split(/[\s,]+/);
   return digests.includes(digest) || digests.includes(`sha256:${digest}`) ? 'variable' : undefined;

@@ -1,9 +1,10 @@
-/** The policy files that the user trusts: one file per digest in the state folder of the user. */
+/** The policy files that the user trusts: one file per digest in a state folder. */
 
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Terminal } from '../command.ts';
-import { stateFolder } from '../store-option.ts';
+import { stateFolder, userStateFolder } from '../store-option.ts';
+import type { CallerPlace } from './policy-in-force.ts';
 
 /** A trusted policy file. */
 export interface TrustRecord {
@@ -13,13 +14,13 @@ export interface TrustRecord {
   readonly atMs: number;
 }
 
-function recordPath(digest: string, env: Terminal['env']): string {
-  return join(stateFolder(env), 'trusted', `${digest}.json`);
+function recordPath(digest: string, folder: string): string {
+  return join(folder, 'trusted', `${digest}.json`);
 }
 
 /** Reads the trust in a digest. A record that somebody else could have written does not count. */
-export function readTrust(digest: string, env: Terminal['env']): TrustRecord | undefined {
-  const path = recordPath(digest, env);
+export function readTrust(digest: string, folder: string): TrustRecord | undefined {
+  const path = recordPath(digest, folder);
   try {
     const { uid, mode } = statSync(path);
     const isOwn = process.getuid === undefined || uid === process.getuid();
@@ -31,17 +32,32 @@ export function readTrust(digest: string, env: Terminal['env']): TrustRecord | u
   }
 }
 
-export function writeTrust(digest: string, record: TrustRecord, env: Terminal['env']): void {
-  const path = recordPath(digest, env);
-  mkdirSync(join(stateFolder(env), 'trusted'), { recursive: true, mode: 0o700 });
+export function writeTrust(digest: string, record: TrustRecord, folder: string): void {
+  const path = recordPath(digest, folder);
+  mkdirSync(join(folder, 'trusted'), { recursive: true, mode: 0o700 });
   const temporaryPath = `${path}.${process.pid}.new`;
   writeFileSync(temporaryPath, JSON.stringify(record), { mode: 0o600 });
   renameSync(temporaryPath, path);
 }
 
 /** Takes the trust back; returns false if there was none. */
-export function deleteTrust(digest: string, env: Terminal['env']): boolean {
-  const isTrusted = readTrust(digest, env) !== undefined;
-  rmSync(recordPath(digest, env), { force: true });
+export function deleteTrust(digest: string, folder: string): boolean {
+  const isTrusted = readTrust(digest, folder) !== undefined;
+  rmSync(recordPath(digest, folder), { force: true });
   return isTrusted;
+}
+
+/**
+ * Finds the state folder whose trust counts for a process. An agent can set HOME and XDG_STATE_HOME, so a process that
+ * may be an agent's reads the home that the system knows, unless the operator gave these variables to its run.
+ */
+export async function findTrustFolder(
+  terminal: Pick<Terminal, 'env' | 'userHome'>,
+  place: CallerPlace,
+): Promise<string> {
+  const { env } = terminal;
+  const [given, own] = [stateFolder(env), userStateFolder(terminal)];
+  if (given === own || (await place.isOperator())) return given;
+  const isGiven = (name: string) => !env[name] || place.isGiven?.(name, env[name]) === true;
+  return isGiven('HOME') && isGiven('XDG_STATE_HOME') && place.isGiven !== undefined ? given : own;
 }

@@ -6,6 +6,7 @@ import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
+import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -48,7 +49,8 @@ export const command: Command = {
   },
 };
 
-async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
+async function startRun(store: Store, givenOptions: RunCommandOptions, terminal: Terminal): Promise<number> {
+  const parsedOptions = await refuseObserving(store, givenOptions, terminal);
   const session = parsedOptions.session ?? (terminal.env.SWITCHGEAR_SESSION || `s-${uniqueId()}`);
   // An invalid policy must be reported before the agent starts; without a policy file there is nothing to check.
   const earlyPolicy = hasPolicyFile(parsedOptions, terminal)
@@ -64,6 +66,13 @@ async function startRun(store: Store, parsedOptions: RunCommandOptions, terminal
     const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
     return runSession({ store, options, terminal, policy, agent, session, begin });
   });
+}
+
+/** Below a guarded agent, a run that only observes would make the hooks of nested agents observe. */
+async function refuseObserving(store: Store, options: RunCommandOptions, terminal: Terminal) {
+  if (!options.observe || !(await isBelowGuardedAgent(store, terminal.env))) return options;
+  terminal.err('switchgear: --observe is ignored: this process is below an agent that Switchgear guards');
+  return { ...options, observe: false, ownArgs: options.ownArgs.filter((arg) => arg !== '--observe') };
 }
 
 export async function loadRunPolicy(store: Store, options: RunCommandOptions, terminal: Terminal) {

@@ -20,7 +20,7 @@ import { watchTree } from '../../supervisor/tree-watch.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
-import { findStoreAddress, formatAddress, passwordOf, stateFolder } from '../store-option.ts';
+import { findStoreAddress, formatAddress, passwordOf, stateFolder, userStateFolder } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
 
@@ -126,8 +126,11 @@ export async function launch(
 }
 
 /** The variables with settings, no secrets; those of a run that an agent started may be the agent's. */
-async function readGivenVariables(store: Store, { env }: Terminal): Promise<Pick<RunRecord, 'variables'>> {
+async function readGivenVariables(store: Store, terminal: Terminal): Promise<Pick<RunRecord, 'variables'>> {
+  const { env } = terminal;
   const names = Object.keys(env).filter((name) => isPolicyVariable(name) && !/(KEY|PASSWORD|SECRET)$/.test(name));
+  // Below the run they name the state folder only if the operator set them.
+  if (stateFolder(env) !== userStateFolder(terminal)) names.push('HOME', 'XDG_STATE_HOME');
   if (names.length === 0 || (await isBelowGuardedAgent(store, env))) return {};
   return { variables: Object.fromEntries(names.map((name) => [name, env[name] ?? ''])) };
 }
