@@ -323,7 +323,8 @@ test('attack 18: a hook that names the observing run of somebody else refuses al
 test('attack 02: chain run and resume take no answer at a terminal that an agent may have opened', async () => {
   const place = home();
   const chain =
-    'id: pay\ncircuit_breakers: ["ability:*|confirm"]\nsteps:\n  - { id: go, ability: shell.execute, args: { command: touch paid } }\n';
+    'id: pay\ncircuit_breakers: ["ability:*|confirm"]\nsteps:\n' +
+    '  - { id: go, ability: shell.execute, args: { command: touch paid } }\n';
   writeFileSync(join(place.folder, 'chain.yaml'), chain);
   writeFileSync(join(place.folder, 'abilities.toml'), '[abilities]\nshell = true\n');
   const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}'`;

@@ -1,6 +1,6 @@
 /**
- * Identifies the program that a command runs: its real path and the digest of its content, and those of the scripts among its
- * arguments.
+ * Identifies the program that a command runs: its real path and the digest of its content, and those of the scripts
+ * among its arguments.
  */
 
 import { createHash } from 'node:crypto';

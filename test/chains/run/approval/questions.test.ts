@@ -119,10 +119,12 @@ test('a standing approval ends when a step of the chain changes', async () => {
   const chain = (args: Readonly<Record<string, unknown>>) =>
     chainOf([step('sh', { args })], ['ability:sh|confirm'], { params: [{ name: 'x', type: 'text', required: true }] });
   await chains.run(chain({ command: 'ls {{x}}' }), { x: 'a' });
+  await chains.run(chain({ command: 'ls {{x}}' }), { x: 'a' });
+  assert.equal(ann.cards.length, 1);
   await chains.run(chain({ command: 'ls {{x}}' }), { x: 'b' });
-  assert.equal(ann.cards.length, 1, 'other parameters are covered');
+  assert.equal(ann.cards.length, 2, 'another parameter is another call');
   await chains.run(chain({ command: 'rm {{x}}' }), { x: 'a' });
-  assert.equal(ann.cards.length, 2);
+  assert.equal(ann.cards.length, 3);
 });
 
 test('a parameter filled into a rule is in no entry or card unless content is kept', async () => {
