@@ -130,17 +130,23 @@ function each(what: string, names: readonly string[], call: (part: Record<string
   return Object.fromEntries(names.map((name) => [`${what}, ${name}`, (value: unknown) => call({ [name]: value })]));
 }
 
+/** What this process worked, not what a loaded machine had it wait. */
+function cpuMsSince(started: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(started);
+  return (user + system) / 1_000;
+}
+
 for (const [what, setUp] of Object.entries(setups)) {
   test(`${what} accepts any value or throws a short error`, async () => {
     for (const [name, value] of Object.entries(values)) {
-      const startedMs = performance.now();
+      const started = process.cpuUsage();
       try {
         await setUp(value);
       } catch (error) {
         assert.ok(error instanceof SwitchgearError, `${name}: ${(error as Error)?.stack}`);
         assert.ok(error.message.length < 1_000, `${name}: a message of ${error.message.length} characters`);
       }
-      assert.ok(performance.now() - startedMs < 1_000, `${name}: took too long`);
+      assert.ok(cpuMsSince(started) < 1_000, `${name}: took too long`);
     }
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   });
@@ -218,13 +224,13 @@ test('task.observe accepts any value, never throws, and keeps its counters valid
     const { gear } = gearOf();
     const task = gear.startTask({ limits: { maxToolCalls: 1_000 } });
     const tell = (observation: unknown) => task.observe(observation as never);
-    const startedMs = performance.now();
+    const started = process.cpuUsage();
     tell(value);
     tell({ type: value });
     for (const type of ['assistant', 'tool_use', 'usage', 'user', 'heartbeat']) {
       for (const part of parts) tell({ type, inputTokens: 1, outputTokens: 1, [part]: value });
     }
-    assert.ok(performance.now() - startedMs < 2_000, `${name}: took too long`);
+    assert.ok(cpuMsSince(started) < 2_000, `${name}: took too long`);
     const { tokens, spendUsd, toolCalls, durationMs } = task.snapshot();
     for (const number of [tokens, spendUsd, toolCalls, durationMs]) assert.ok(number >= 0, `${name}: ${number}`);
   }

@@ -68,12 +68,13 @@ test('ten megabytes of text are rejected quickly, and the error quotes a shorten
     { rules: [long] },
     { circuit_breaker: { count_errors: [long] } },
   ]) {
-    const started = performance.now();
+    const started = process.cpuUsage();
     assert.throws(
       () => checkPolicy(input),
       (error) => error instanceof SwitchgearError && error.message.length < 1_000,
     );
-    assert.ok(performance.now() - started < 1_000);
+    const { user, system } = process.cpuUsage(started); // Not what a loaded machine had it wait.
+    assert.ok(user + system < 1_000_000);
   }
 });
 
