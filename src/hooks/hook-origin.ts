@@ -90,8 +90,9 @@ function recognizeCommand(words: readonly string[]) {
 
 const hostArgument = /^(claude-code|codex|gemini)$/;
 
-/** Whether the words of a command line are those of a hook: it is the hook's own launcher. */
+/** Whether the words of a command line are those of a hook: it is the hook's own launcher, and no program in a word. */
 function runsHook(words: readonly string[]): boolean {
+  if (/^(-e|--eval|-c|-p)$/.test(words[1] ?? '') && !shellName.test(basename(words[0] ?? ''))) return false;
   return words.some((word, at) => at > 0 && word === 'hook' && hostArgument.test(words[at + 1] ?? ''));
 }
 
