@@ -29,6 +29,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { chainOf, counting } from '../chains/run/run-setup.ts';
 import { bash, type HookSession, newSession, prompt, stop } from '../hooks/hook-session.ts';
 import { startRedis, testWithRedis } from '../redis-server.ts';
+import { until } from '../stores/both-stores.ts';
 
 const quiet = { log: 'silent', env: {} } as const;
 
@@ -567,7 +568,8 @@ testWithRedis('attack 08: on Redis the input is sealed, readable elsewhere, and 
   await pay({ to: 'canary-77' });
   await store.shared.settled();
   assert.equal(asked.length, 1);
-  assert.equal(await readInput(other, asked[0]!.id), undefined);
+  // A loaded machine is late for Redis at times: the store then removes it when it is back.
+  await until(async () => (await readInput(other, asked[0]!.id)) === undefined);
 });
 
 test("attack 08: a question of a rule that a model wrote says so, beside the operator's", async () => {

@@ -197,7 +197,8 @@ test('attack 04: what a changed file tightens holds at once, and trust given lat
   assert.equal(folder.hook(bash('c1', 'ls').pre), 'deny');
   folder.write('switchgear.toml', '# nothing\n');
   assert.equal(folder.hook({ ...bash('c2', 'ls').pre, session_id: 's-9' }), 'allow', 'another session');
-  assert.equal(folder.command(['policy', 'trust', 'switchgear.toml']).status, 0);
+  const { status, stdout, stderr } = folder.command(['policy', 'trust', 'switchgear.toml']);
+  assert.equal(status, 0, stdout + stderr);
   assert.equal(folder.hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go on' }), 'allow');
   assert.equal(folder.hook(bash('c3', 'ls').pre), 'allow');
 });
