@@ -33,6 +33,8 @@ export interface Views {
   ): { readonly cell: Cell<S> };
   /** Sets the stored text; returns false if the view already has this version. */
   setStored(view: View, version: number, text: string | undefined): boolean;
+  /** Sets the stored text of another file, whose versions cannot be compared with the known one. */
+  resetStored(view: View, version: number, text: string | undefined): void;
   remove(key: string): void;
   clear(): void;
   /** The last written state, which no other code refers to; the next change of the cell need not parse its text. */
@@ -139,10 +141,14 @@ export function createViews(onUnreadable: OnUnreadable): Views {
 
   function setStored(view: View, version: number, text: string | undefined): boolean {
     if (version <= view.cell.version) return false;
+    resetStored(view, version, text);
+    return true;
+  }
+
+  function resetStored(view: View, version: number, text: string | undefined): void {
     view.cell.version = version;
     view.text = text;
     recompute(view);
-    return true;
   }
 
   return {
@@ -163,6 +169,7 @@ export function createViews(onUnreadable: OnUnreadable): Views {
       return view as { readonly cell: Cell<S> };
     },
     setStored,
+    resetStored,
     remove: (key) => void all.delete(key),
     clear: () => all.clear(),
     reusable: undefined,

@@ -8,7 +8,17 @@ import type { StoredCell } from '../../ports/store.ts';
 import { parseCellText, type Views } from '../cells/cell-views.ts';
 import type { HealthMonitor } from '../cells/store-health.ts';
 import { classifySqliteError, describeError } from './errors.ts';
-import { checksumOf, inodeOf, type OpenFile, openFile, setAside } from './file.ts';
+import {
+  checksumOf,
+  inodeOf,
+  isSplit,
+  type OpenFile,
+  openFile,
+  readVersionAnew,
+  readWriteTime,
+  setAside,
+} from './file.ts';
+import { isOtherGeneration, renewGeneration } from './generation.ts';
 import { parseJournalRow } from './journal-rows.ts';
 import { createTransactionRunner, secretKey, type TransactionRunner } from './transactions.ts';
 
@@ -25,7 +35,7 @@ export interface SqliteConnection {
   graceMs(): number;
   /** Returns a loss of data that is not reported yet, once. */
   takeLoss(): StoreLoss | undefined;
-  /** Reopens the path if it now names another file; returns whether it was reopened. */
+  /** Reopens the path if it names another file, or one that forgot changes; returns whether state has to be restored. */
   reopenIfReplaced(): boolean;
   /** Returns a value that is created once per file; a replacement file gets the same value. */
   once(key: string, make: () => string): string;
@@ -67,6 +77,7 @@ export function createSqliteConnection({
   const clock = customClock ?? time.clock;
   let runner = createRunner();
   let closed = false;
+  let writtenMs = readWriteTime(path);
   let loss: StoreLoss | undefined;
   reportLoss(file.aside);
 
@@ -97,8 +108,30 @@ export function createSqliteConnection({
       // Closing a damaged file may fail, too.
     }
     file = openFile(path, verify);
+    writtenMs = readWriteTime(path);
     runner = createRunner();
     reportLoss(file.aside);
+  }
+
+  /** Whether an older state was written over the open file, which cached pages hide. */
+  function isOverwritten(): boolean {
+    const changedMs = readWriteTime(path);
+    if (changedMs === writtenMs) return false;
+    const { seenVersion } = runner;
+    const isOlder = attempt(() => readVersionAnew(path) < seenVersion);
+    if (isOlder !== undefined) writtenMs = changedMs;
+    return isOlder === true;
+  }
+
+  /** Finds an old copy that was written over the open file, or another process that has found one. */
+  function renewIfForgotten(): boolean {
+    const { db, inode, generation } = file;
+    const isForgotten = attempt(() => runner.hasForgotten || isOtherGeneration(db, generation));
+    if (isForgotten !== true) return false;
+    file = { ...file, generation: renewGeneration(db, path, inode, generation) };
+    runner = createRunner();
+    reportLoss(undefined);
+    return true;
   }
 
   function handleError(error: unknown): boolean {
@@ -145,11 +178,15 @@ export function createSqliteConnection({
       return found;
     },
     reopenIfReplaced() {
-      if (closed || inodeOf(path) === file.inode) return false;
+      if (closed) return false;
       try {
+        const isReplaced = inodeOf(path) !== file.inode;
+        if (!isReplaced && !isSplit(path, file.sides) && !isOverwritten()) return renewIfForgotten();
         // The deleted file still has the last changes of processes that have ended.
         attempt(() => runner.refresh());
+        const aside = isReplaced ? undefined : setAside(path, file.inode);
         reopen();
+        if (aside !== undefined) reportLoss(aside);
         return true;
       } catch (error) {
         monitor.degrade(describeError(error, path));

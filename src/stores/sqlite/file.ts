@@ -31,6 +31,8 @@ export interface OpenFile {
   readonly db: DatabaseSync;
   /** The inode of the file; another inode under the same path is another file. */
   readonly inode: number;
+  /** The inodes of its log and its shared memory; other ones under their paths belong to processes that share nothing. */
+  readonly sides: readonly number[];
   readonly generation: FileGeneration;
   /** The path of the damaged file that was set aside, if any. */
   readonly aside: string | undefined;
@@ -91,7 +93,7 @@ function tryOpen(path: string, verify: boolean): Omit<OpenFile, 'aside'> {
     if (verify) verifyRows(db);
     const generation = path === inMemory ? unnamedGeneration : readGeneration(db, path, inode);
     db.exec('PRAGMA busy_timeout = 0');
-    return { db, inode, generation };
+    return { db, inode, sides: readSides(path), generation };
   } catch (error) {
     db.close();
     throw error;
@@ -122,8 +124,12 @@ function makeFolder(path: string): void {
 function createPrivateFile(path: string): void {
   try {
     makeFolder(dirname(path));
-    closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    // Closing a descriptor of an existing file would release the locks of all its stores in this process.
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+    else closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
+    const stats = statSync(path);
+    if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    if ((stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const why =
@@ -206,6 +212,31 @@ function isWritable(path: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+function readSides(path: string): readonly number[] {
+  return ['-wal', '-shm'].map((part) => inodeOf(path + part));
+}
+
+/** Whether the log or the shared memory of an open file was deleted: processes that open it now would not see it. */
+export function isSplit(path: string, sides: readonly number[]): boolean {
+  return readSides(path).some((inode, at) => sides[at] !== 0 && inode !== sides[at]);
+}
+
+/** When a file was written last; for a file with a log this is its last checkpoint, or a program other than SQLite. */
+export function readWriteTime(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** Reads the highest version of a file without the cached pages of an open connection. */
+export function readVersionAnew(path: string): number {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
+    return Number(db.prepare('SELECT max(version) AS version FROM cells').get()?.version ?? 0);
+  } finally {
+    db.close();
   }
 }
 

@@ -4,7 +4,7 @@
  * the named one starts with a grace period, in which processes that know the lost state write it back.
  */
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { storeGraceMs } from '../../core/limits.ts';
@@ -37,12 +37,28 @@ interface Marker {
 
 const metaKey = 'generation';
 
+/** Whether an open file is no longer the known generation: another process found that it lost data. */
+export function isOtherGeneration(db: DatabaseSync, { id }: FileGeneration): boolean {
+  return id !== '' && readStored(db)?.id !== id;
+}
+
+/** Starts the grace period of an open file that has forgotten changes, unless another process has done it. */
+export function renewGeneration(db: DatabaseSync, path: string, inode: number, { id }: FileGeneration): FileGeneration {
+  return inImmediateTransaction(db, () => {
+    const current = readStored(db);
+    if (current !== undefined && current.id !== id) return describe(current, false);
+    const next = { id: uniqueId(), boot: machineBootId(), replacedMs: machineClock.nowMs() };
+    writeStored(db, next);
+    writeMarker(path, { id: next.id, inode });
+    return describe(next, true);
+  });
+}
+
 /** Compares an open file with its marker; names a new file, and starts the grace period of a replaced one. */
 export function readGeneration(db: DatabaseSync, path: string, inode: number): FileGeneration {
   const stored = readStored(db);
   if (stored !== undefined && isNamed(readMarker(path), stored.id, inode)) return describe(stored, false);
-  db.exec('BEGIN IMMEDIATE');
-  try {
+  return inImmediateTransaction(db, () => {
     // Another process may have done it meanwhile.
     const current = readStored(db);
     const marker = readMarker(path);
@@ -52,8 +68,16 @@ export function readGeneration(db: DatabaseSync, path: string, inode: number): F
       : (current ?? { id: uniqueId() });
     if (next !== current) writeStored(db, next);
     writeMarker(path, { id: next.id, inode });
-    db.exec('COMMIT');
     return describe(next, isReplaced);
+  });
+}
+
+function inImmediateTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
@@ -89,9 +113,13 @@ function checksum(text: string): number {
   return crc32([metaKey, text].join('\n'));
 }
 
-/** The path of the marker: it shares no part of its name with the file. */
+/**
+ * The path of the marker: it shares no part of its name with the file, and is the same for every path that leads to
+ * the file.
+ */
 function markerPath(path: string): string {
-  return join(dirname(path), `.switchgear-${crc32(basename(path)).toString(16)}`);
+  const real = realpathSync(path);
+  return join(dirname(real), `.switchgear-${crc32(basename(real)).toString(16)}`);
 }
 
 function readMarker(path: string): Marker | undefined {
@@ -104,9 +132,9 @@ function readMarker(path: string): Marker | undefined {
 }
 
 function writeMarker(path: string, { id, inode }: Marker): void {
-  const to = markerPath(path);
-  const draft = `${to}.${process.pid}`;
   try {
+    const to = markerPath(path);
+    const draft = `${to}.${process.pid}`;
     writeFileSync(draft, `${id}\n${inode}\n`, { mode: 0o600 });
     renameSync(draft, to);
   } catch {

@@ -91,7 +91,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   // After the caller has seen the health of the store; closing it reports the loss, too.
   machineClock.after(0, () => reportLoss(parts));
   const stopPoll = startInterval(storePollMs, () => {
-    if (connection.reopenIfReplaced()) writer.restore();
+    if (connection.reopenIfReplaced() || !writer.isRestored) writer.restore();
     reportLoss(parts);
     writer.refresh();
     writer.sweep(retain);

@@ -65,6 +65,10 @@ export interface TransactionRunner {
   readonly lastSeq: number;
   /** Whether the file had too many cells at the last sweep. */
   readonly isFull: boolean;
+  /** The highest version that this process has seen. */
+  readonly seenVersion: number;
+  /** Whether the file has no version that this process has seen, so that it lost changes. */
+  readonly hasForgotten: boolean;
   /** Writes a known cell into a new file; needs an open transaction. */
   restoreCell(view: View, version: number, text: string): void;
   raiseCounter(key: string, atLeast: number): void;
@@ -306,6 +310,12 @@ export function createTransactionRunner(
       const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
       if (used > bytes) dropOldest(statements, used - bytes);
       isFull = Number(statements.count.get()?.n ?? 0) >= cells;
+    },
+    get seenVersion() {
+      return seenVersion;
+    },
+    get hasForgotten() {
+      return Number(statements.maxVersion.get()?.version ?? 0) < seenVersion;
     },
     get lastSeq() {
       return lastSeq;

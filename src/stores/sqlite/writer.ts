@@ -35,6 +35,8 @@ export interface Writer {
   sweep(retain: RetentionLimits): void;
   /** Writes the known state of this process into a new file. */
   restore(): void;
+  /** Whether the file has what this process knows; false until `restore` has worked. */
+  readonly isRestored: boolean;
   settled(): Promise<void>;
   close(): void;
 }
@@ -56,6 +58,8 @@ interface QueuedTransaction {
 }
 
 const commitsPerLook = 64;
+/** How long a grant waits at least for a file that is being restored. */
+const retryMs = 50;
 const restoring = 'the file was deleted or replaced, and its state is being restored';
 
 /** Returns a queued transaction for whose result no caller waits. */
@@ -74,6 +78,8 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
   let provisional = 0;
   let commits = 0;
   let closed = false;
+  /** Whether the file has what this process knows. */
+  let isRestored = true;
   /** The last known counter totals, to restore them in a new file. */
   const totals = new Map<string, number>();
   const ownMarks = createOwnMarks();
@@ -125,6 +131,12 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     if (totals.size > queuedTransactionsMax) totals.delete(totals.keys().next().value!);
   }
 
+  /** Whether the file may grant money: it is the one that all processes use, and has what this process knows. */
+  function canGrant(): boolean {
+    if (connection.reopenIfReplaced() || !isRestored) restore();
+    return isRestored && connection.graceMs() === 0;
+  }
+
   function queueOrGiveUp(transaction: Transaction, reason: string): TransactionResult {
     if (transaction.queueIfUnavailable !== true) return { status: 'unavailable', reason };
     applyHere(transaction, views);
@@ -143,8 +155,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
 
   function commitNow(transaction: Transaction): ExecutedTransaction {
     if (closed) return { result: { status: 'unavailable', reason: 'the store is closed' }, entries: [] };
-    if (takesMoney(transaction) && connection.graceMs() > 0)
-      return { result: queueOrGiveUp(transaction, restoring), entries: [] };
+    if (takesMoney(transaction) && !canGrant()) return { result: queueOrGiveUp(transaction, restoring), entries: [] };
     // The file cannot judge a cell before it has all earlier changes.
     if (hasUnconfirmedChanges(transaction, views))
       return { result: queueOrGiveUp(transaction, 'earlier changes of the cell are queued'), entries: [] };
@@ -187,6 +198,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
 
   /** Commits everything that waits in one SQLite transaction. */
   function flushAll(patienceMs: number): void {
+    deferGrants();
     if (waiting.length + traces.size + drops.length === 0) return;
     const group = waiting;
     const dropped = drops;
@@ -245,11 +257,30 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
   }
 
   function restore(): void {
+    isRestored = false; // Until it has worked; a later attempt follows.
     try {
-      inTransaction(lockPatienceMs, true, () => restoreFile(connection, views, totals, ownMarks.active()));
+      isRestored =
+        inTransaction(lockPatienceMs, true, () => {
+          restoreFile(connection, views, totals, ownMarks.active());
+          return true;
+        }) ?? false;
     } catch (error) {
       connection.handleError(error);
     }
+  }
+
+  /** Moves transactions that take money out of the queue while the file grants none. */
+  function deferGrants(): void {
+    if (!waiting.some(({ transaction }) => takesMoney(transaction)) || canGrant()) return;
+    const deferred = waiting.filter(({ transaction }) => takesMoney(transaction));
+    waiting = waiting.filter(({ transaction }) => !takesMoney(transaction));
+    for (const queued of deferred)
+      machineClock.after(Math.max(connection.graceMs(), retryMs), () => requeue(queued), true);
+  }
+
+  function requeue(queued: QueuedTransaction): void {
+    if (closed) queued.done?.({ status: 'unavailable', reason: 'the store is closed' });
+    else enqueue({ ...queued, sinceMs: machineClock.nowMs() });
   }
 
   return {
@@ -257,13 +288,10 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     commit(transaction) {
       if (closed) return Promise.resolve({ status: 'unavailable', reason: 'the store is closed' });
       return new Promise((resolve) => {
-        const start = () => {
-          if (closed) resolve({ status: 'unavailable', reason: 'the store is closed' });
-          else enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
-        };
-        const graceMs = takesMoney(transaction) ? connection.graceMs() : 0;
-        if (graceMs === 0) start();
-        else machineClock.after(graceMs, start, true);
+        if (takesMoney(transaction) && connection.graceMs() > 0) {
+          const queued = { transaction, sinceMs: machineClock.nowMs(), done: resolve };
+          machineClock.after(connection.graceMs(), () => requeue(queued), true);
+        } else enqueue({ transaction, sinceMs: machineClock.nowMs(), done: resolve });
       });
     },
     record(entry) {
@@ -298,6 +326,9 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       }
     },
     restore,
+    get isRestored() {
+      return isRestored;
+    },
     settled: () =>
       new Promise((resolve) => {
         const checkSettled = () => {
@@ -309,6 +340,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       }),
     close() {
       if (closed) return;
+      if (!isRestored) restore();
       flushAll(lockPatienceMs);
       closed = true;
       for (const { done } of waiting) done?.({ status: 'unavailable', reason: 'the store was closed' });

@@ -97,12 +97,7 @@ async function attackFile(context: TestContext, chosen: (typeof attacks)[number]
   }
 }
 
-/** Attacks that get through on a loaded machine, until a file that forgets has a grace period as Redis has. */
-const open = new Set(['the file deleted', 'the log scribbled on', 'an old copy put back']);
-
 for (const chosen of isWhole ? attacks : attacks.slice(-1)) {
-  const todo = open.has(chosen[0]) && 'a file that forgot has no grace period: processes may spend the budget again';
-  test(`held: three processes never spend more than the budget together: ${chosen[0]}`, { todo }, (context) =>
-    attackFile(context, chosen),
-  );
+  test(`held: three processes never spend more than the budget together: ${chosen[0]}`, (context) =>
+    attackFile(context, chosen));
 }
