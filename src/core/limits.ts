@@ -71,6 +71,9 @@ export const leaseMs = 15_000;
 export const sweepMs = 1_000;
 /** Retries of the retry helper. */
 export const retryAttemptsMax = 10;
+/** How often a chain step that changes after its approval is asked about again. */
+export const stepChangesMax = 5;
+
 /** Retries of a halted task with raised limits. */
 export const raisesMax = 3;
 /** The longest delay of platform timers. */
@@ -356,6 +359,10 @@ export const hookLockPollMaxMs = 40;
 export const hookTimeoutMs = 60_000;
 export const hookMarginMs = 5_000;
 export const hookWaitMaxMs = 10_000;
+/** How often hooks record the host of their session again, and how long a host that cannot be looked up counts as running. */
+export const hostRecordMs = 5 * 60_000;
+export const hostSilenceMs = 60 * 60_000;
+
 /** How long a store keeps the state of a hooked session after its last event. */
 export const hookKeepMs = 30 * 86_400_000;
 /** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */

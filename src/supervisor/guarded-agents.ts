@@ -4,7 +4,7 @@
  */
 
 import { cellKey } from '../core/cell-key.ts';
-import { agentRunsMax, hookKeepMs } from '../core/limits.ts';
+import { agentRunsMax, hookKeepMs, hostSilenceMs } from '../core/limits.ts';
 import type { Store } from '../ports/store.ts';
 import { type ProcessChain, readProcessChain } from './process-chain.ts';
 import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo, readBootId } from './process-table.ts';
@@ -50,6 +50,8 @@ export interface GuardedAgent {
 /** The recorded host of hooks. */
 export interface RecordedHost extends HostIdentity {
   readonly process: RecordedProcess;
+  /** The time of its last recorded event, in the time of the store. */
+  readonly seenMs?: number;
 }
 
 interface HostIdentity {
@@ -71,8 +73,8 @@ export async function recordHost(
   identity: HostIdentity,
 ): Promise<void> {
   const key = hostKey(host);
-  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs });
-  const state = { ...identity, process: describeProcess(host) };
+  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs, hostSilenceMs });
+  const state = { ...identity, process: describeProcess(host), seenMs: store.clock.nowMs() };
   await store.shared?.commit({ changes: [{ cell, update: () => ({ state }) } as never] });
 }
 
@@ -99,7 +101,8 @@ async function readGuardedAgents(
 ): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean }> {
   const runs = (await readRuns(store)).map(fromRun);
   const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
-  const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost)]));
+  const atMs = store.clock.nowMs();
+  const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost, atMs)]));
   const agents = [...runs, ...hosts].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
@@ -113,8 +116,10 @@ function fromRun({ task, agent, owner, agentProcess, members, mark, state }: Run
   return { by: 'run', name: agent, id: task, process: agentProcess, members, supervisor: owner, mark, isRunning };
 }
 
-function fromHost({ agent, session, process: host }: RecordedHost): GuardedAgent {
-  return { by: 'hooks', name: agent, id: session, process: host, isRunning: isRunningHere(host) };
+function fromHost({ agent, session, process: host, seenMs = 0 }: RecordedHost, atMs: number): GuardedAgent {
+  // A host in another PID namespace cannot be looked up, so it counts as running only while its hooks report it.
+  const isRunning = isRunningHere(host) && (isSameNamespace(host) || atMs - seenMs < hostSilenceMs);
+  return { by: 'hooks', name: agent, id: session, process: host, isRunning };
 }
 
 /** Whether a recorded process runs on this machine. Inside another PID namespace it cannot be seen, and may run. */

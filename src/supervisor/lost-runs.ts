@@ -19,6 +19,11 @@ export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
   for (const run of await readRuns(store)) {
     if (isAlive(run.owner)) continue;
+    if (run.state === 'lost' && run.card !== undefined && store.card(run.card) === undefined) {
+      // The process that closed the run was killed before it opened the card.
+      cards.push(await openLostCard(store, run, run.card));
+      continue;
+    }
     // A run that waited for an answer already has a card.
     if (run.state === 'waiting') await transitionRun(store, run.task, 'waiting', { state: 'halted' });
     else if (run.state === 'running') cards.push(...(await closeLostRun(store, run)));
@@ -34,10 +39,13 @@ export async function endLostRun(store: Store, task: string): Promise<EndTreeRes
 }
 
 async function closeLostRun(store: Store, run: RunRecord): Promise<readonly Card[]> {
+  const id = `card-lost-${run.task}`;
+  const isFirst = await transitionRun(store, run.task, 'running', { state: 'lost', card: id });
+  return isFirst ? [await openLostCard(store, run, id)] : []; // Otherwise another process has closed the run.
+}
+
+async function openLostCard(store: Store, run: RunRecord, id: string): Promise<Card> {
   const { task, session, agent } = run;
-  const id = `card-lost-${task}`;
-  const isFirst = await transitionRun(store, task, 'running', { state: 'lost', card: id });
-  if (!isFirst) return []; // Another process has closed the run.
   const remaining = await findRemaining(run);
   const card: Card = {
     id,
@@ -58,7 +66,7 @@ async function closeLostRun(store: Store, run: RunRecord): Promise<readonly Card
   store.append(end, { task, session, agent }, atMs);
   store.putCard(card);
   store.append({ type: 'card-changed', card }, { task, session, agent }, atMs);
-  return [card];
+  return card;
 }
 
 /** The tree of a run without a supervisor; undefined if this machine cannot look it up. */

@@ -18,7 +18,7 @@ import {
 } from './watchdog-process.ts';
 
 /** What happened between supervisor and watchdog. */
-export type WatchdogNews = 'replaced' | Exclude<WatchdogLine, 'beat'>;
+export type WatchdogNews = 'missing' | 'replaced' | Exclude<WatchdogLine, 'beat'>;
 
 export interface Watchdog {
   /** Sets the process of the command. */
@@ -48,6 +48,8 @@ class ReplacedWatchdog implements Watchdog {
   /** When the watchdog was heard last; a new one has more time for its first beat. */
   #heardMs = Number.POSITIVE_INFINITY;
   #startedMs = 0;
+  /** Attempts in a row in which the system could not start a watchdog. */
+  #failures = 0;
   #checkedMs = systemClock.nowMs();
 
   constructor(options: WatchdogOptions) {
@@ -74,7 +76,7 @@ class ReplacedWatchdog implements Watchdog {
   dismiss(): void {
     this.#isDismissed = true;
     this.#cancelBeat();
-    this.#child.stdin!.end(`${JSON.stringify({ done: true } satisfies SupervisorLine)}\n`);
+    this.#child.stdin?.end(`${JSON.stringify({ done: true } satisfies SupervisorLine)}\n`);
     this.#child.kill('SIGCONT'); // A suspended watchdog would stay for ever.
   }
 
@@ -91,19 +93,21 @@ class ReplacedWatchdog implements Watchdog {
     });
     this.#startedMs = systemClock.nowMs();
     this.#heardMs = Number.POSITIVE_INFINITY;
-    // If no process can be started, starting the agent fails as well and is reported.
-    child.on('error', () => undefined);
+    // A system without free processes or descriptors starts none; then there are no pipes either, and no exit.
+    child.on('error', () => {
+      if (child.pid === undefined) this.#retry(child);
+    });
     child.once('exit', () => this.#replace(child));
-    child.stdin!.on('error', () => undefined);
-    child.stdout!.on('error', () => undefined);
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
+    child.stdin?.on('error', () => undefined);
+    child.stdout?.on('error', () => undefined);
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
     child.unref();
     for (const pipe of [child.stdin, child.stdout]) unrefPipe(pipe);
     return child;
   }
 
   #send(line: SupervisorLine): void {
-    if (!this.#isDismissed) this.#child.stdin!.write(`${JSON.stringify(line)}\n`);
+    if (!this.#isDismissed) this.#child.stdin?.write(`${JSON.stringify(line)}\n`);
   }
 
   #hear(text: string): void {
@@ -133,15 +137,37 @@ class ReplacedWatchdog implements Watchdog {
   /** Starts another watchdog in place of one that has ended, at most one per beat. */
   #replace(child: ChildProcess): void {
     if (this.#isDismissed || child !== this.#child) return;
-    const startNext = () => {
-      if (this.#isDismissed) return;
-      this.#child = this.#start();
-      if (this.#root !== undefined) this.#send({ root: this.#root, members: this.#members });
-      this.#report('replaced');
-    };
     const delayMs = this.#startedMs + watchdogBeatMs - systemClock.nowMs();
-    if (delayMs <= 0) startNext();
-    else systemClock.after(delayMs, startNext);
+    if (delayMs <= 0) this.#startNext();
+    else systemClock.after(delayMs, () => this.#startNext());
+  }
+
+  /** Tries to start a watchdog again after the system could not start it, less often each time. */
+  #retry(child: ChildProcess): void {
+    if (this.#isDismissed || child !== this.#child) return;
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    if (this.#failures === 0) this.#report('missing');
+    const delayMs = Math.min(watchdogBeatMs * 2 ** this.#failures++, watchdogHungMs);
+    systemClock.after(delayMs, () => this.#startNext());
+  }
+
+  #startNext(): void {
+    if (this.#isDismissed) return;
+    let next: ChildProcess;
+    try {
+      next = this.#start();
+    } catch {
+      this.#startLater(); // Such as a system without memory.
+      return;
+    }
+    this.#child = next;
+    if (this.#root !== undefined) this.#send({ root: this.#root, members: this.#members });
+    if (next.pid === undefined) return; // It could not be started, which its error reports.
+    this.#failures = 0;
+    this.#report('replaced');
   }
 }
 

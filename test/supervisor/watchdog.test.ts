@@ -39,3 +39,30 @@ test('a dismissed watchdog does not end the agent', { timeout: 60_000 }, async (
   assert.deepEqual(marked(mark), [agent]);
   process.kill(agent!, 'SIGKILL');
 });
+
+test('attack 11: a watchdog that the system cannot start is reported, and started when it can', {
+  timeout: 60_000,
+}, async () => {
+  const watchdogFile = new URL('../../src/supervisor/watchdog.ts', import.meta.url).href;
+  // All descriptors are in use when the watchdog is to start.
+  const script = `
+    import { closeSync, openSync } from 'node:fs';
+    const { startWatchdog } = await import(${JSON.stringify(watchdogFile)});
+    const open = [];
+    try { for (;;) open.push(openSync('/dev/null')); } catch {}
+    const watchdog = startWatchdog({ mark: 'SWITCHGEAR_MARK_none', ownsSession: true, signal: 'SIGTERM' });
+    const keep = setInterval(() => undefined, 1000);
+    watchdog.listen((news) => {
+      process.stdout.write(news + '\\n');
+      if (news === 'missing') for (const each of open) closeSync(each);
+      else { watchdog.dismiss(); clearInterval(keep); }
+    });`;
+  const limited = `ulimit -n 64; exec "$@"`;
+  const args = ['-c', limited, 'sh', process.execPath, '--input-type=module', '-e', script];
+  const child = spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  assert.deepEqual([await once(child, 'close'), out], [[0, null], 'missing\nreplaced\n']);
+});

@@ -5,6 +5,7 @@ import {
   abilityOutputBytesMax,
   reasonLengthMax,
   resultPatienceMs,
+  stepChangesMax,
   stepStoreWaitMs,
   sweepMs,
 } from '../../core/limits.ts';
@@ -60,9 +61,13 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
     const message = `${step.id}: ${readError(error).message}${explainSkippedOutputs(active.run, step)}`;
     return { status: 'failed', end: { code: 'ability_failed', message } };
   }
-  for (;;) {
+  for (let changes = 0; ; ) {
     const stop = await attemptStep(context, at, step, args, task);
-    if (stop === 'changed') continue; // A person is asked again.
+    if (stop === 'changed') {
+      if (++changes < stepChangesMax) continue; // A person is asked again.
+      const message = `${new ChangedStepError(step.id).message}, ${changes} times in a row`;
+      return { status: 'failed', end: { code: 'ability_failed', message } };
+    }
     if (stop !== 'paused') return stop;
     await wait(active.clock, sweepMs, active.signal); // An operator paused the task; its time limits are paused, too.
   }

@@ -115,6 +115,7 @@ export async function runAttempt(
 }
 
 const watchdogTexts: Readonly<Record<WatchdogNews, string>> = {
+  missing: 'the system could not start the watchdog of this run; trying again',
   replaced: 'the watchdog of this run was ended from outside; another one has taken its place',
   continued: 'this process was suspended from outside while the agent ran on; the watchdog has continued it',
   ended: 'this process was suspended from outside or did not respond, so the watchdog has ended the agent',

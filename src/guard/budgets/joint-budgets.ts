@@ -83,7 +83,7 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
     const { store, clock } = runtime;
     const forgotten = spentKeysOf(store).add(key, (other) => {
       const window = store.cell(other, emptyWindow).state;
-      const budget = list.find((each) => other.startsWith(prefixOf(each)));
+      const budget = list.find((each) => other === prefixOf(each) || other.startsWith(`${prefixOf(each)}/`));
       const used = budget === undefined ? 1 : usedAt(window, budget, clock.nowMs());
       return used === 0 ? 0 : budget !== undefined && used >= limitInUnits(budget) ? 2 : 1;
     });

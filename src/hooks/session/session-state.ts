@@ -78,6 +78,8 @@ export interface SessionTranscript {
 export interface SessionHost {
   readonly pid: number;
   readonly began: string;
+  /** When the store recorded it last. */
+  readonly atMs?: number;
 }
 
 /** A running subagent. */
