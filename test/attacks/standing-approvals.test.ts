@@ -267,4 +267,25 @@ test('attack 03: a yes for always ends when a program outside of the folder chan
   user.folder('tools', { 'deploy.sh': '#!/bin/sh\ntouch ../stolen\n' });
   assert.equal(await user.run(folder), 'asked');
   assert.equal(existsSync(join(user.home, 'stolen')), false);
+
+test('attack 03: a program that changes after every approval ends the step, and does not run', async () => {
+  let version = 1;
+  const abilities = counting();
+  const resolved = {
+    ...abilities,
+    find: async (name: string) => ({ ...(await abilities.find(name))!, identify: () => ({ version }) }),
+  };
+  const ann = person({ approved: true });
+  const chains = createChains({
+    store: memoryStore(),
+    abilities: [resolved],
+    approver: ann,
+    log: 'silent',
+    env: {},
+    onRun: (event) => {
+      if (event.type === 'question-answered' && ann.cards.length < 100) version++;
+    },
+  });
+  assert.equal((await chains.run(chainOf(['pay'], ['ability:pay|confirm']))).status, 'failed');
+  assert.deepEqual([ann.cards.length, abilities.ran], [5, []]);
 });

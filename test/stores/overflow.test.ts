@@ -55,7 +55,9 @@ const kinds: Readonly<Record<string, (clock: Clock) => Promise<Place>>> = {
       store: sqliteStore({ path, clock, keysMax: 1 }),
       async clear() {
         const db = new DatabaseSync(path);
-        db.exec("PRAGMA busy_timeout = 2000; DELETE FROM cells WHERE key LIKE 'filling/%'");
+        // As a sweep does: the row with the highest version stays, or the file would look like an old copy.
+        const others = 'version < (SELECT max(version) FROM cells)';
+        db.exec(`PRAGMA busy_timeout = 2000; DELETE FROM cells WHERE key LIKE 'filling/%' AND ${others}`);
         db.close();
       },
     };
