@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import type { Card } from '../core/card.ts';
-import { hookHostsMax, hookTranscriptBytesMax } from '../core/limits.ts';
+import { hookHostsMax, hookTranscriptBytesMax, hostRecordMs } from '../core/limits.ts';
 import { openCard } from '../guard/internal.ts';
 import { isPlacedApart, type RecordedHost, readRecordedHosts, recordHost } from '../supervisor/guarded-agents.ts';
 import { formatProcessChain } from '../supervisor/process-chain.ts';
@@ -136,16 +136,19 @@ async function recordSessionHost(
   if (launch === undefined) return;
   const { hosts = [], launches = [], isLearned = false } = locked.state;
   const { host } = launch;
-  const isNewHost = !hosts.some((each) => isSame(each, host));
   const news = describeLaunch(launch).filter((each) => !launches.includes(each));
   // From the first call on, tools of the agent run.
   const isNowLearned = isLearned || type === 'call-proposed';
-  if (!isNewHost && news.length === 0 && isNowLearned === isLearned) return;
+  const atMs = store.clock.nowMs();
+  const isDue = atMs - (hosts.find((each) => isSame(each, host))?.atMs ?? Number.NEGATIVE_INFINITY) >= hostRecordMs;
+  if (!isDue && news.length === 0 && isNowLearned === isLearned) return;
   const learned = { launches: [...launches, ...news].slice(0, 2 * hookHostsMax), isLearned: isNowLearned };
   locked.state = {
     ...locked.state,
     ...learned,
-    ...(isNewHost && { hosts: [...hosts, { pid: host.pid, began: host.began }].slice(-hookHostsMax) }),
+    hosts: [...hosts.filter((each) => !isSame(each, host)), { pid: host.pid, began: host.began, atMs }].slice(
+      -hookHostsMax,
+    ),
   };
   await recordHost(store, host, { agent, session, conversation: conversationKey, ...learned });
 }

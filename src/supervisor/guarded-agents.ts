@@ -73,7 +73,7 @@ export async function recordHost(
   identity: HostIdentity,
 ): Promise<void> {
   const key = hostKey(host);
-  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs, hostSilenceMs });
+  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs });
   const state = { ...identity, process: describeProcess(host), seenMs: store.clock.nowMs() };
   await store.shared?.commit({ changes: [{ cell, update: () => ({ state }) } as never] });
 }

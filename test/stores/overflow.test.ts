@@ -52,7 +52,7 @@ const kinds: Readonly<Record<string, (clock: Clock) => Promise<Place>>> = {
   async 'in a file'(clock) {
     const path = join(folder, `${++places}.db`);
     return {
-      store: sqliteStore({ path, clock, keysMax: 1 }),
+      store: sqliteStore({ path, clock, keysMax: 2 }),
       async clear() {
         const db = new DatabaseSync(path);
         // As a sweep does: the row with the highest version stays, or the file would look like an old copy.
