@@ -267,6 +267,7 @@ test('attack 03: a yes for always ends when a program outside of the folder chan
   user.folder('tools', { 'deploy.sh': '#!/bin/sh\ntouch ../stolen\n' });
   assert.equal(await user.run(folder), 'asked');
   assert.equal(existsSync(join(user.home, 'stolen')), false);
+});
 
 test('attack 03: a program that changes after every approval ends the step, and does not run', async () => {
   let version = 1;
