@@ -35,7 +35,7 @@ export interface SqliteConnection {
   graceMs(): number;
   /** Returns a loss of data that is not reported yet, once. */
   takeLoss(): StoreLoss | undefined;
-  /** Reopens the path if it names another file, or one that forgot changes; returns whether state has to be restored. */
+  /** Reopens the path if it names another file, or one that forgot changes; returns whether to restore state. */
   reopenIfReplaced(): boolean;
   /** Returns a value that is created once per file; a replacement file gets the same value. */
   once(key: string, make: () => string): string;

@@ -31,7 +31,7 @@ export interface OpenFile {
   readonly db: DatabaseSync;
   /** The inode of the file; another inode under the same path is another file. */
   readonly inode: number;
-  /** The inodes of its log and its shared memory; other ones under their paths belong to processes that share nothing. */
+  /** The inodes of its log and shared memory; processes that use other ones do not see each other. */
   readonly sides: readonly number[];
   readonly generation: FileGeneration;
   /** The path of the damaged file that was set aside, if any. */
