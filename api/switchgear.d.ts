@@ -194,6 +194,8 @@ export type Code =
     | 'rule_throttled'
     | 'storm'
     | 'task_paused'
+    | 'operator_halt'
+    | 'cancelled'
     | 'internal_error';
 
 export interface Control<S = unknown> {
@@ -434,6 +436,12 @@ export type Guarded<F extends AnyFunction, R = Refused> = ReturnType<F> extends 
 
 export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
     readonly args?: Readonly<Parameters<F>>;
+}
+
+export type HaltFacts = Refusal;
+
+export interface HaltedResult {
+    readonly switchgear?: HaltFacts;
 }
 
 export interface MaxCost {
@@ -775,6 +783,8 @@ export declare function createSwitchgear(options: SwitchgearOptions & {
 export declare function createSwitchgear(options?: SwitchgearOptions): Switchgear;
 
 export declare function defaultSwitchgear(): Switchgear;
+
+export declare function haltOf(value: unknown): Refusal | undefined;
 
 export declare function isRefused(value: unknown): value is Refused;
 

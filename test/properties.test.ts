@@ -523,8 +523,8 @@ test('the journal of a random run at level all replays without a difference', (c
       'denial_limit',
       'duration_limit',
       'idle_timeout',
+      'operator_halt',
       'output_loop',
-      'rule_abort',
       'rule_declined',
       'rule_throttled',
       'rule_unanswered',
@@ -652,4 +652,25 @@ test('a call is refused as paused exactly while its task, an ancestor or all tas
       ),
     ['task_paused'],
     200,
+  ));
+
+test('a task whose signal aborts is cancelled, at any time', (context) =>
+  holds(
+    context,
+    (reached) =>
+      fc.asyncProperty(fc.integer({ min: 0, max: 9 }), async (calls) => {
+        const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
+        const controller = new AbortController();
+        const add = gear.guard('add', (at: number) => at + 1);
+        const result = await gear.task({ signal: controller.signal }, () => {
+          for (let at = 0; at < calls; at++) add(at);
+          controller.abort();
+        });
+        assert.ok(result.status === 'halted');
+        reached.add(result.halt.code);
+        assert.deepEqual(gear.cards.list(), []);
+        gear.dispose();
+      }),
+    ['cancelled'],
+    20,
   ));

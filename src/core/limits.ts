@@ -118,6 +118,8 @@ export const promptsMax = 256;
 export const callGraceMs = 2_000;
 /** How long a model may take for the closing answer of a halted run. */
 export const closingAnswerMs = 30_000;
+/** Objects of a result or an error in which a refusal is looked for. */
+export const haltSearchMax = 200;
 /** How long the function of a halted task may take to return before its result is abandoned. */
 export const haltGraceMs = 5_000;
 /** Classes of an error's prototype chain that are read. */

@@ -77,7 +77,7 @@ test('a halt and a pause are written at once, and so is the end of a pause', asy
   assert.equal(await state(), 'running');
   gear.halt('x', 'enough');
   assert.equal(await state(), 'halted');
-  assert.deepEqual((await stored())[0]?.halt, { code: 'rule_abort', message: 'enough' });
+  assert.deepEqual((await stored())[0]?.halt, { code: 'operator_halt', message: 'enough' });
 });
 
 test('a task that ends within a second is never published', async (context) => {

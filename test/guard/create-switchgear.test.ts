@@ -141,11 +141,11 @@ test('halt ends one task, haltAll every task', () => {
   gear.halt('nobody', 'enough');
   assert.deepEqual(
     [one, two, three].map(({ halt }) => halt?.code),
-    ['rule_abort', undefined, undefined],
+    ['operator_halt', undefined, undefined],
   );
   gear.haltAll('all of them');
-  assert.equal(two.halt?.code, 'rule_abort');
-  assert.equal(three.halt?.code, 'rule_abort');
+  assert.equal(two.halt?.code, 'operator_halt');
+  assert.equal(three.halt?.code, 'operator_halt');
 });
 
 test('cards lists the open cards and answers them', () => {

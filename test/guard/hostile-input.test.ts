@@ -346,7 +346,7 @@ test('halt and retryOptions accept any value, and cards.answer rejects an unknow
     const answer = () => gear.cards.answer(value as never, value as never, value as never);
     assert.throws(answer, { code: 'invalid_argument', message: /^the answer must be one of / });
     assert.doesNotThrow(() => anything.halt!(task.id, value));
-    assert.equal(task.halt?.code, 'rule_abort');
+    assert.equal(task.halt?.code, 'operator_halt');
   }
 });
 

@@ -26,6 +26,6 @@ test('a task started inside an ended task is halted with its ancestors', () => {
   const late = child.run(() => gear.startTask());
   assert.equal(late.parent, 'root');
   gear.halt('root', 'enough');
-  assert.equal(late.halt?.code, 'rule_abort');
+  assert.equal(late.halt?.code, 'operator_halt');
   assert.ok(isRefused(late.run(tool)));
 });

@@ -48,7 +48,7 @@ test('if the journal cannot be written, calls still return and a halt reaches ev
   isFull = true;
   assert.equal(await child.run(tool), 'result');
   gear.halt('root', 'enough');
-  assert.deepEqual([root.halt?.code, child.halt?.code], ['rule_abort', 'rule_abort']);
+  assert.deepEqual([root.halt?.code, child.halt?.code], ['operator_halt', 'operator_halt']);
   assert.ok(isRefused(await child.run(tool)));
   assert.ok(gear.snapshot().internalErrors > 0);
   assert.ok(lines.includes('⚠️ switchgear: internal error in journal: Error: disk full'));

@@ -19,15 +19,15 @@ async function refusalAfter(stop: (gear: Switchgear, controller: AbortController
 
 test('a task cancelled by its signal tells the model that the program cancelled it', async () => {
   assert.deepEqual(await refusalAfter((_, controller) => controller.abort()), [
-    'rule_abort',
-    'Task stopped: the caller cancelled it',
+    'cancelled',
+    'Cancelled by the caller',
     'The program that started this task cancelled it. Stop now, and call nothing else.',
   ]);
 });
 
 test('a task halted by an operator tells the model that an operator halted it', async () => {
   assert.deepEqual(await refusalAfter((gear) => gear.haltAll('maintenance')), [
-    'rule_abort',
+    'operator_halt',
     'Task stopped: maintenance',
     'An operator halted this task. Stop now, and call nothing else.',
   ]);

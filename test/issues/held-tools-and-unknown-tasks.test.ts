@@ -24,7 +24,7 @@ test('a call with an unknown task id is refused, not admitted without a task', (
 test('a call in a task that was halted and has ended gets the refusal of the halt', async () => {
   const gear = createSwitchgear({ clock: simulatedClock(), env: {} });
   await gear.task({ id: 't' }, () => gear.halt('t', 'enough'));
-  assert.equal(refusalOf(gear.admit('search', [], { task: 't' }).refused)?.code, 'rule_abort');
+  assert.equal(refusalOf(gear.admit('search', [], { task: 't' }).refused)?.code, 'operator_halt');
 });
 
 test('the cost of a call that returns after its timeout counts as spent', async () => {

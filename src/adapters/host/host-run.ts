@@ -4,6 +4,7 @@
  */
 
 import { evictOldest } from '../../core/bounded.ts';
+import type { HaltFacts } from '../../core/halt-of.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
@@ -168,13 +169,7 @@ export function claimClosingAnswer(task: Task, { code, control }: Refusal): bool
   return true;
 }
 
-/** The data about a halt in the result of a framework. */
-export interface HaltFacts {
-  readonly code: Refusal['code'];
-  readonly message: string;
-  readonly explanation: string;
-}
-
-export function makeHaltFacts({ code, message, explanation }: Refusal): HaltFacts {
-  return { code, message, explanation };
+/** The data about a halt in the result of a framework: the refusal, which serializers can copy. */
+export function makeHaltFacts(refusal: Refusal): HaltFacts {
+  return { ...refusal };
 }

@@ -2,7 +2,7 @@
 
 import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare/refusal-texts.ts';
 
-/** The refusals of an operator. */
+/** The refusals of an operator, and of the program that started a task. */
 export const operatorCodes = {
   name: 'operator',
   codes: {
@@ -13,6 +13,27 @@ export const operatorCodes = {
       texts(context: RefusalContext): RefusalTexts {
         const remediation = 'Wait, and call nothing else until an operator has it go on.';
         return stoppedTexts(context, context.reason ?? 'paused', remediation);
+      },
+    },
+    operator_halt: {
+      kind: 'halt',
+      means: 'an operator halted the task, or all tasks',
+      remedy: 'ask the operator; start a new task',
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'An operator halted this task. Stop now, and call nothing else.';
+        return stoppedTexts(context, context.reason ?? 'halted by hand', remediation);
+      },
+    },
+    cancelled: {
+      kind: 'halt',
+      means: 'the program that started the task cancelled it by its signal',
+      remedy: 'nothing: the program wanted it',
+      texts({ reason }: RefusalContext): RefusalTexts {
+        return {
+          message: `Cancelled by the caller${reason === undefined ? '' : `: ${reason}`}`,
+          remediation: 'The program that started this task cancelled it. Stop now, and call nothing else.',
+          explanation: 'the caller cancelled it',
+        };
       },
     },
   },

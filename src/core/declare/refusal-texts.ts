@@ -14,7 +14,7 @@ export interface RefusalContext {
   /** The tool, model or worker. */
   readonly name: string;
   readonly kind: Stop['kind'];
-  /** The control that stopped it; `operator` for a person, or the signal of the caller. */
+  /** The control that stopped it; `operator` for a person or the signal of the caller. */
   readonly control: string;
   readonly counters: Counters;
   /** The written reason, if there is one. */

@@ -35,9 +35,11 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
     }
     return;
   }
-  latch(runtime, ended, stop, refusal, undefined, atMs);
+  const told = code === 'cancelled' ? withReason(refusal, ended.cancelReason) : refusal;
+  latch(runtime, ended, stop, told, undefined, atMs);
   runtime.timeouts.endHalted();
   if (parent !== undefined) touchParent(runtime, parent, atMs);
+  if (code === 'cancelled') return; // Nobody has to be told of what the program itself did.
   const card: Card = {
     id: createCardId(runtime),
     kind: 'halt',
@@ -58,15 +60,33 @@ export function haltUnpriced(runtime: Runtime, task: TaskState, model: string, a
 }
 
 /** Halts a task, or every task, by order of a person. */
-export function haltByOperator(
-  runtime: Runtime,
-  tasks: Iterable<TaskState>,
-  reasonGiven: string,
-  name = 'operator',
-): void {
+export function haltByOperator(runtime: Runtime, tasks: Iterable<TaskState>, reasonGiven: string): void {
   const reason = typeof reasonGiven === 'string' ? reasonGiven.slice(0, reasonLengthMax) : quoteValue(reasonGiven);
-  const stop: Stop = { kind: 'halt', code: 'rule_abort', control: 'operator', counters: {}, reason };
-  for (const task of [...tasks]) halt(runtime, task, stop, name, runtime.clock.nowMs());
+  const stop: Stop = { kind: 'halt', code: 'operator_halt', control: 'operator', counters: {}, reason };
+  for (const task of [...tasks]) halt(runtime, task, stop, 'operator', runtime.clock.nowMs());
+}
+
+/**
+ * Halts a task whose signal was aborted. The reason of the signal goes to the caller and to the signals of the task;
+ * the journal does not have it.
+ */
+export function cancelTask(runtime: Runtime, task: TaskState, reason: unknown): void {
+  const stop: Stop = { kind: 'halt', code: 'cancelled', control: 'operator', counters: {} };
+  passReason(task, reason);
+  halt(runtime, task, stop, 'signal', runtime.clock.nowMs());
+}
+
+function passReason(task: TaskState, reason: unknown): void {
+  if (task.haltStop !== undefined) return;
+  task.cancelReason = reason;
+  for (const child of task.children ?? []) passReason(child, reason);
+}
+
+/** The refusal of a cancelled task with the caller's reason, if it is a text or an error of the caller's own. */
+function withReason(refusal: Refusal, reason: unknown): Refusal {
+  const text = typeof reason === 'string' ? reason : reason instanceof Error ? reason.message : '';
+  const isOwn = text !== '' && (reason as { readonly name?: unknown }).name !== 'AbortError';
+  return isOwn ? { ...refusal, message: `${refusal.message}: ${text.slice(0, reasonLengthMax)}` } : refusal;
 }
 
 function latch(

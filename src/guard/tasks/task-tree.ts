@@ -18,7 +18,7 @@ import { dropBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry } from '../journal/journal.ts';
 import { type Checks, isA, signal as isSignal, name, options } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { haltByOperator, touchParent } from './halt.ts';
+import { cancelTask, touchParent } from './halt.ts';
 import { ensureSweep, hasWork, stopSweep } from './sweep.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyAndCheck } from './task-events.ts';
@@ -96,7 +96,7 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
   const started = { type: 'task-started', limits, ...placeIn(parent, isDelegated) } as const;
   appendEntry(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
   if (signal !== undefined) {
-    const abort = () => haltByOperator(runtime, [node], 'the caller cancelled it', 'signal');
+    const abort = () => cancelTask(runtime, node, signal.reason);
     if (signal.aborted) abort();
     else {
       signal.addEventListener('abort', abort, { once: true });

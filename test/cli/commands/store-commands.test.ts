@@ -112,7 +112,7 @@ for (const [name, makeStore] of Object.entries(kinds)) {
         tasks: ['research', 'draft'],
         silent: [],
       });
-      assert.equal(await nextLine(), 'rule_abort');
+      assert.equal(await nextLine(), 'operator_halt');
       assert.equal((await run('halt --all', store)).code, 1); // There is nobody left.
       const lines = (await run('tail -n 100', store)).out;
       assert.match(lines, /order-given +halt all by .+: enough\n/);

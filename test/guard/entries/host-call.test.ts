@@ -76,7 +76,7 @@ test('a call aborted by the halt of its task ends as a refused call', async () =
     { task },
   );
   gear.halt(task.id, 'enough');
-  assert.equal(await outcome(call), 'rule_abort');
+  assert.equal(await outcome(call), 'operator_halt');
 });
 
 test('when the host asks the person, an approval runs the call and a denial is counted as a refusal', async () => {

@@ -43,7 +43,7 @@ test('a pause, a trip and a halt by an operator apply from the next call on unti
   assert.equal(code(), undefined);
 
   order('halts', { target: 'work' });
-  assert.equal(code(), 'rule_abort');
+  assert.equal(code(), 'operator_halt');
   assert.equal(task.halt?.explanation, 'by hand');
   gear.dispose();
   operator.close();

@@ -44,18 +44,13 @@ export const rulesDeclaration = {
   codes: {
     rule_abort: {
       kind: 'halt',
-      means: 'a rule forbids it, or somebody halted the task by hand',
+      means: 'a rule forbids it',
       remedy: 'nothing: it is forbidden',
       byCall: true,
       texts(context: RefusalContext): RefusalTexts {
-        const { name, control, reason } = context;
-        if (control !== 'operator') {
-          const remediation = 'This is forbidden by a rule. Do not try to get around it.';
-          return stoppedTexts(context, reason ?? `a rule forbids '${name}'`, remediation);
-        }
-        const who =
-          name === 'signal' ? 'The program that started this task cancelled it.' : 'An operator halted this task.';
-        return stoppedTexts(context, reason ?? 'halted by hand', `${who} Stop now, and call nothing else.`);
+        const { name, reason } = context;
+        const remediation = 'This is forbidden by a rule. Do not try to get around it.';
+        return stoppedTexts(context, reason ?? `a rule forbids '${name}'`, remediation);
       },
     },
     rule_declined: {
