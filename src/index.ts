@@ -11,7 +11,7 @@ export type { BreakerStats } from './core/controls/breaker/stats.ts';
 export type { Code } from './core/controls/registry.ts';
 export { SwitchgearError } from './core/error.ts';
 export type { ActionProposed, ControlEvent, Entry, EntryBody, EntryType } from './core/event.ts';
-export { type HaltedResult, type HaltFacts, haltOf } from './core/halt-of.ts';
+export { type HaltedResult, type HaltFacts, haltOf } from './core/messages/halt-of.ts';
 export { isRefused, type Refusal, type Refused, RefusedError, refusalOf } from './core/refusal.ts';
 export type { BreakerSettings, Settings, TaskSettings } from './core/settings.ts';
 export { allow, type Counters, type Decision, type Stop, type Verdict, type Vote } from './core/verdict.ts';

@@ -4,8 +4,8 @@
  */
 
 import { evictOldest } from '../../core/bounded.ts';
-import type { HaltFacts } from '../../core/halt-of.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
+import type { HaltFacts } from '../../core/messages/halt-of.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';

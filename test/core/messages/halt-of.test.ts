@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, haltOf, RefusedError, type refusalOf } from '../../src/index.ts';
-import { simulatedClock } from '../../src/testing/index.ts';
+import { createSwitchgear, haltOf, RefusedError, type refusalOf } from '../../../src/index.ts';
+import { simulatedClock } from '../../../src/testing/index.ts';
 
 function stage() {
   const clock = simulatedClock();

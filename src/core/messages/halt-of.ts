@@ -1,7 +1,7 @@
 /** Finds the refusal in whatever a call, a task or a framework returned or threw. */
 
-import { haltSearchMax } from './limits.ts';
-import { type Refusal, refusalOf } from './refusal.ts';
+import { haltSearchMax } from '../limits.ts';
+import { type Refusal, refusalOf } from '../refusal.ts';
 
 /** The data of a refusal in the result of a framework: a refusal as plain data. */
 export type HaltFacts = Refusal;
