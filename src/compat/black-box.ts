@@ -69,6 +69,12 @@ export interface SessionSnapshot {
   readonly internalErrors: number;
 }
 
+/**
+ * Of the loop control only the comparison of outputs in a row can halt a task (R39): results are not observed, and the
+ * points of repeated words never reach a limit.
+ */
+const outputLoopOnly = { loop: { words_points: 1 } };
+
 const prefix = 'BB_CIRCUIT_BREAKER_';
 const variables: Readonly<Record<keyof BreakerConfig, string>> = {
   maxToolCallsPerTask: `${prefix}TOOL_CAP`,
@@ -114,7 +120,7 @@ export class SessionBreaker {
     this.#gear = createSwitchgear({
       mode: 'enforce',
       // A checked policy carries its parser along, also into a bundle.
-      policy: checkPolicy({}),
+      policy: checkPolicy(outputLoopOnly),
       env: { ...selectSeedVariables(env ?? process.env), ...toVariables(config) },
       ...(clock && { clock }),
       ...(prices && { prices }),

@@ -2,7 +2,13 @@
  * Delegation counts inside a graph's own state: two pure functions and a constant, for supervisors that keep the state.
  */
 
-import { type FailureCounts, failuresOf, mayDelegate, recordFailure } from '../core/controls/delegation/delegation.ts';
+import {
+  type FailureCounts,
+  failuresOf,
+  mayDelegate,
+  recordFailure,
+  unreadableCount,
+} from '../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine } from '../core/controls/delegation/messages.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cleanLine } from '../core/foreign-text.ts';
@@ -67,11 +73,14 @@ export function checkCircuitBreaker(
   try {
     const counts = readCounts(state);
     if (mayDelegate(counts, String(worker), inForce)) return [true, ''];
-    return [false, blockReason(String(worker), failuresOf(counts, String(worker)), inForce)];
+    const failures = failuresOf(counts, String(worker));
+    return [false, failures === unreadableCount ? unreadableReason : blockReason(String(worker), failures, inForce)];
   } catch {
-    return [false, 'CIRCUIT BREAKER: delegation_failures cannot be read'];
+    return [false, unreadableReason];
   }
 }
+
+const unreadableReason = 'CIRCUIT BREAKER: delegation_failures cannot be read';
 
 function recordWithLimit(
   state: DelegationFailuresState | null | undefined,
@@ -81,7 +90,7 @@ function recordWithLimit(
   log: Log,
 ): DelegationFailuresUpdate {
   const name = String(worker);
-  const counts = recordFailure(readCountsOrNone(state), name);
+  const counts = recordFailure(readCountsOrLimit(state, name, limit), name);
   const count = failuresOf(counts, name);
   const lines: string[] = failureLines(name, count, limit, String(reason));
   if (count >= limit) lines.push(tripLine(name, count, limit));
@@ -89,18 +98,25 @@ function recordWithLimit(
   return { delegation_failures: counts };
 }
 
-/** Reads the counts; unreadable counts are empty, so that the current failure is recorded all the same. */
-function readCountsOrNone(state: DelegationFailuresState | null | undefined): FailureCounts {
+/** Reads the counts. Where they cannot be read, this failure reaches the limit: earlier ones may be lost. */
+function readCountsOrLimit(
+  state: DelegationFailuresState | null | undefined,
+  worker: string,
+  limit: number,
+): FailureCounts {
+  const atLimit = { [worker]: limit - 1 };
   try {
-    return { ...readCounts(state) };
+    const counts = { ...readCounts(state) };
+    return failuresOf(counts, worker) === unreadableCount ? { ...counts, ...atLimit } : counts;
   } catch {
-    return {};
+    return atLimit;
   }
 }
 
 function readCounts(state: DelegationFailuresState | null | undefined): FailureCounts {
-  const counts: unknown = state?.delegation_failures;
-  return typeof counts === 'object' && counts !== null && !Array.isArray(counts) ? (counts as FailureCounts) : {};
+  const counts: unknown = state?.delegation_failures ?? {};
+  if (typeof counts === 'object' && !Array.isArray(counts)) return counts as FailureCounts;
+  throw new TypeError('delegation_failures is no map');
 }
 
 function isLimit(limit: unknown): limit is number {

@@ -30,7 +30,12 @@ export type SessionEvent =
 export function toObservation(event: SessionEvent, byModel: boolean): Observation | undefined {
   switch (event.type) {
     case 'assistant':
-      return { type: 'assistant', text: event.text, toolUse: event.toolUse === true };
+      // Without `toolUse` a call may follow as an event of its own.
+      return {
+        type: 'assistant',
+        text: event.text,
+        ...(typeof event.toolUse === 'boolean' && { toolUse: event.toolUse }),
+      };
     case 'tool_use':
       return { type: 'tool_use', name: typeof event.name === 'string' ? event.name : 'tool', ...withId(event.id) };
     case 'usage': {

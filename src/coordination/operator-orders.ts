@@ -1,6 +1,6 @@
 /** Applies operator orders (halts, pauses, trips) from one cell that every gear on the store reads. */
 
-import { openBreaker } from '../core/controls/breaker/phases.ts';
+import { handTrip, openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type ApplyOrders, type OrderedCall, type OrderedTask, type OrderTarget, ordersKey } from '../ports/orders.ts';
@@ -106,12 +106,9 @@ function applyTrip({ breaker }: OrderedCall, trips: readonly Order[], atMs: numb
   if (cell.state.openedAtMs >= order.atMs) return;
   control.change?.((state) => {
     if (state.openedAtMs < order.atMs)
-      openBreaker(state, openSettingsUntil(settings, order, atMs), atMs, manualTripCause, order.untilMs);
+      openBreaker(state, openSettingsUntil(settings, order, atMs), atMs, handTrip, order.untilMs);
   }, atMs);
 }
-
-/** The cause of a manual trip in the journal. */
-export const manualTripCause = 'a trip by hand';
 
 /** Returns the settings with which a breaker stays open exactly until the end of an order. */
 export function openSettingsUntil<S extends { readonly recoveryTimeoutSecs: number }>(

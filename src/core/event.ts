@@ -76,6 +76,8 @@ export interface UsageObserved extends At {
 export interface CallObserved extends At {
   readonly type: 'call-observed';
   readonly name: string;
+  /** Whether the text before the call is empty: the turn has no words (R20). */
+  readonly silent?: boolean;
   /** Equal for equal name and arguments; absent = not computed. */
   readonly call?: number;
 }

@@ -79,7 +79,7 @@ export interface TaskOptions {
   readonly id?: string;
   /** The name of the agent. @default the parent's, or the gear's */
   readonly agent?: string;
-  /** The id of the session. @default the parent's, or the gear's */
+  /** The id of the session. @default the parent's, else the gear's if it was given one, else a new id */
   readonly session?: string;
   /** The id of the parent, or `null` for none. @default the task around the code */
   readonly parent?: string | null;

@@ -4,6 +4,7 @@ import { createWeighedKeys } from '../core/bounded.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { failedWorkersMax, workerCellsMax } from '../core/limits.ts';
 import { builtinPrices } from '../core/prices/builtin-prices.ts';
+import { generateSession } from '../core/session-name.ts';
 import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
@@ -54,10 +55,11 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   const clock = options.clock ?? options.store?.clock ?? systemClock;
   const shared = options.store?.shared;
   const unique = `${shared?.process ?? process.pid}-${++gears}`;
-  const session = options.session ?? `s-${unique}`;
+  const session = options.session ?? generateSession(unique);
   const runtime: Runtime = {
     agent: options.agent ?? 'agent',
     session,
+    isSessionGiven: options.session !== undefined,
     project: options.project ?? process.cwd(),
     clock,
     store: options.store ?? memoryStore(clock),

@@ -1,8 +1,8 @@
 /** Reads, trips and resets the breakers of a store. */
 
-import { manualTripCause, openSettingsUntil, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
+import { openSettingsUntil, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
-import { openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import { handTrip, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../core/controls/breaker/state.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
@@ -117,7 +117,7 @@ function makeTripChange(
   atMs: number,
 ): Change {
   return makeBreakerChange(store, key, atMs, (state) => {
-    openBreaker(state, settings, atMs, manualTripCause);
+    openBreaker(state, settings, atMs, handTrip);
     const { generation, cause, openUntilMs: untilMs, trips } = state;
     const counters = { limit: settings.failureThreshold, trips };
     return { type: 'breaker-opened', key, name, generation, cause, untilMs, counters };

@@ -12,7 +12,7 @@ import {
   recordSettlement,
   refusalAt,
 } from '../core/controls/breaker/breaker.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
+import { halfOpenBreaker, handTrip, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, emptyList } from '../core/controls/breaker/state.ts';
 import { breakerStats } from '../core/controls/breaker/stats.ts';
 import { beginRunning, countRunning } from '../core/controls/breaker/window.ts';
@@ -117,7 +117,7 @@ export class StandaloneBreaker implements Breaker, CallOwner {
 
   trip(untilMs?: number): void {
     checkArgument(untilMs === undefined || Number.isFinite(untilMs), 'untilMs must be a finite number', untilMs);
-    openBreaker(this.memory, this.config.settings, this.config.clock.nowMs(), 'a trip by hand', untilMs);
+    openBreaker(this.memory, this.config.settings, this.config.clock.nowMs(), handTrip, untilMs);
     this.publishChange();
   }
 

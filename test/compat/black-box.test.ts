@@ -53,7 +53,7 @@ test('a sweep returns each halt once, including a halt that another call detecte
   clock.advance(300_000);
   assert.deepEqual(breaker.sweep(), []);
   assert.deepEqual(breaker.sweep(300_001), [
-    { taskId: 'a', halt: { kind: 'IdleTimeout', idleSecs: 300, limitSecs: 300 } },
+    { taskId: 'a', halt: { kind: 'IdleTimeout', idleSecs: 301, limitSecs: 300 } },
   ]);
   assert.deepEqual(breaker.sweep(400_000), []);
   beat('b', 'starting');

@@ -70,21 +70,25 @@ test('delegationBreaker rejects an invalid limit, and checkCircuitBreaker uses t
   }
 });
 
-test('a state without valid failure counts has zero failures', () => {
-  for (const state of [
-    undefined,
-    null,
-    {},
-    { delegation_failures: null },
-    { delegation_failures: [] },
-    { delegation_failures: 'x' },
-  ]) {
+test('a state without failure counts has zero failures', () => {
+  for (const state of [undefined, null, {}, { delegation_failures: null }]) {
     assert.deepEqual(checkCircuitBreaker(state as never, 'w'), [true, '']);
     assert.deepEqual(recordDelegationFailure(state as never, 'w', '', quiet), { delegation_failures: { w: 1 } });
   }
-  assert.deepEqual(recordDelegationFailure({ delegation_failures: { w: Number.NaN } }, 'w', '', quiet), {
-    delegation_failures: { w: 1 },
-  });
+});
+
+test('D4: a count that came back as text is read, and one that cannot be read refuses the worker', () => {
+  const stored = { delegation_failures: { w: '2' } } as never;
+  assert.equal(checkCircuitBreaker(stored, 'w')[0], false);
+  assert.deepEqual(recordDelegationFailure(stored, 'w', '', quiet), { delegation_failures: { w: 3 } });
+  const unreadable = [{ w: Number.NaN }, { w: -1 }, { w: {} }, { w: 'two' }, { w: true }, 'a text', ['w'], 5];
+  for (const counts of unreadable) {
+    const state = { delegation_failures: counts } as never;
+    assert.deepEqual(checkCircuitBreaker(state, 'w'), [false, 'CIRCUIT BREAKER: delegation_failures cannot be read']);
+    const recorded = recordDelegationFailure(state, 'w', '', quiet);
+    assert.equal(checkCircuitBreaker(recorded, 'w')[0], false, JSON.stringify(counts));
+  }
+  assert.equal(checkCircuitBreaker({ delegation_failures: { other: 'two' } } as never, 'w')[0], true);
 });
 
 test('the name of a worker may be any string', () => {
@@ -102,7 +106,7 @@ test('with unreadable state the check refuses, a failure is still recorded, and 
     },
   };
   assert.deepEqual(checkCircuitBreaker(hostile, 'w'), [false, 'CIRCUIT BREAKER: delegation_failures cannot be read']);
-  assert.deepEqual(recordDelegationFailure(hostile, 'w', 'no', quiet), { delegation_failures: { w: 1 } });
+  assert.deepEqual(recordDelegationFailure(hostile, 'w', 'no', quiet), { delegation_failures: { w: 2 } });
 });
 
 test('a log function that throws does not prevent the count of the failure', () => {

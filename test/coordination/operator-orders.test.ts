@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   activeOrders,
-  manualTripCause,
   noOrders,
   type Orders,
   subscribeToOrdersCell,
@@ -10,7 +9,7 @@ import {
 } from '../../src/coordination/operator-orders.ts';
 import { breaker } from '../../src/core/controls/breaker/control.ts';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
-import { resetBreaker } from '../../src/core/controls/breaker/phases.ts';
+import { handTrip, resetBreaker } from '../../src/core/controls/breaker/phases.ts';
 import { initialBreaker } from '../../src/core/controls/breaker/state.ts';
 import { orderKeepMs } from '../../src/core/limits.ts';
 
@@ -76,7 +75,7 @@ test('a breaker created after a trip order opens at its next call, once, until t
   const { phase, openUntilMs, cause, trips } = mine.cell.state;
   assert.deepEqual(
     { phase, openUntilMs, cause, trips },
-    { phase: 'open', openUntilMs: 6_000, cause: manualTripCause, trips: 1 },
+    { phase: 'open', openUntilMs: 6_000, cause: handTrip, trips: 1 },
   );
   assert.equal(other.cell.state.phase, 'closed');
   resetBreaker(mine.cell.state);

@@ -517,7 +517,7 @@ test('a refusal distinguishes the concurrency limit from an open circuit, also a
   assert.equal((breaker.admit() as BreakerRefusal).code, 'concurrency_limit');
   breaker.settle(first);
   const refusal = breaker.admit() as BreakerRefusal;
-  assert.deepEqual([refusal.code, refusal.retryAtMs], ['circuit_open', 60_000]);
+  assert.deepEqual([refusal.code, refusal.retryAtMs], ['circuit_open', 1_000]);
   breaker.settle(second);
 });
 

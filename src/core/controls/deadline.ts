@@ -28,7 +28,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
   const { maxDurationSecs, maxIdleSecs } = settings;
 
   const overrun = (code: Code, ms: number, limit: number): Verdict =>
-    ms > limit * 1000 ? haltOverLimit('deadline', code, Math.floor(ms / 1000), limit) : allow;
+    ms > limit * 1000 ? haltOverLimit('deadline', code, Math.ceil(ms / 1000), limit) : allow;
   const tooLong = (state: DeadlineState, atMs: number) =>
     overrun('duration_limit', durationOf(state, atMs), maxDurationSecs);
 
@@ -121,7 +121,7 @@ export const deadlineDeclaration = {
       remedy: 'the same',
       raises: 'maxDurationSecs',
       isExceeded(actual: number, { task }: BaseSettings): boolean {
-        return actual >= task.maxDurationSecs; // Whole seconds: the excess may be less than one.
+        return actual >= task.maxDurationSecs; // Older journals have whole seconds of which the excess was cut off.
       },
       texts(context: RefusalContext): RefusalTexts {
         const { actual, limit } = context;

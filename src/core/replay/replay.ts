@@ -3,7 +3,7 @@
  */
 
 import type { Action } from '../action.ts';
-import { halfOpenBreaker, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
+import { halfOpenBreaker, handTrip, openBreaker, resetBreaker } from '../controls/breaker/phases.ts';
 import { findDelegationHalt } from '../controls/panel.ts';
 import { applyAll, checkAll, decide } from '../decide.ts';
 import type { ControlEvent, Entry } from '../event.ts';
@@ -267,14 +267,14 @@ function applySettlement(run: JournalReplay, entry: Extract<Entry, { type: 'acti
 
 function applyDelegationReturn(run: JournalReplay, entry: Extract<Entry, { type: 'delegation-returned' }>): void {
   const task = run.state.tasks.find(entry.task);
-  if (task === undefined) return;
   const { worker, failed, reason, session = '', agent = '', atMs } = entry;
-  const panel = run.state.panelFor({ ...emptyDelegation, name: worker, session, agent, task: task.id }, undefined);
+  const panel = run.state.panelFor(
+    { ...emptyDelegation, name: worker, session, agent, ...(task && { task: task.id }) },
+    undefined,
+  );
   applyAll(panel, { type: 'delegation-returned', atMs, worker, failed, reason });
-  if (failed) haltIf(run, task, findDelegationHalt(panel, atMs));
+  if (failed && task !== undefined) haltIf(run, task, findDelegationHalt(panel, atMs));
 }
-
-const handTrip = 'a trip by hand';
 
 /** The action of a returned delegation; only its name and location matter. */
 const emptyDelegation: Action = {

@@ -5,12 +5,13 @@ import { cellKey } from '../cell-key.ts';
 import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
-import { type DelegationState, isCounted } from '../controls/delegation/delegation.ts';
+import { type DelegationState, delegationOutsideTasks, isCounted } from '../controls/delegation/delegation.ts';
 import { bindBreaker, bindDelegations, bindSharedControls, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
 import { parseRuleText, type Rule } from '../controls/rules/rule.ts';
 import { createRuleSet } from '../controls/rules/rule-set.ts';
 import type { BoundControl } from '../decide.ts';
+import { isGeneratedSession } from '../session-name.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
 import { createReplayTasks, type ReplayTasks } from './tasks.ts';
 
@@ -111,13 +112,14 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
         panel.push(bindCell(control, `own\n${control.name}\n${control.scope === 'session' ? action.session : target}`));
       }
       const task = tasks.find(action.task);
-      if (task === undefined) return [...panel, ...bindBudgets(action.agent, action.session)];
-      if (isCounted(settings.delegation, action)) {
+      const isOutside = task === undefined;
+      if (isCounted(settings.delegation, action) && (!isOutside || action.kind === 'delegation')) {
         const bind = (control: Control<DelegationState>, worker: string): BoundControl =>
           bindCell(control, `worker\n${action.session}\n${worker}`);
-        panel.push(...bindDelegations(settings.delegation, action.name, bind));
+        const outside = () => delegationOutsideTasks(settings.delegation, !isGeneratedSession(action.session));
+        panel.push(...bindDelegations(isOutside ? outside() : settings.delegation, action.name, bind));
       }
-      return [...panel, ...task.boundControls];
+      return [...panel, ...(task?.boundControls ?? bindBudgets(action.agent, action.session))];
     },
     findBreaker: (key) => breakers.get(key)?.state,
     changeBreaker(key, name, change) {

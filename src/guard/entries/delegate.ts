@@ -27,7 +27,7 @@ import { proposeInRounds } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { settleCall, timeoutError } from '../route/live-call.ts';
 import { noLists, readSettlement } from '../route/outcome.ts';
-import { makeAction } from '../route/proposal.ts';
+import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { deliverRefusal, refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
 import type { JudgedCall, RoundsResult } from '../route/rounds.ts';
 import { frameOf } from '../runtime/async-context.ts';
@@ -58,6 +58,7 @@ export async function delegate<T>(
   try {
     const current = callSiteFor(runtime, targetFor(runtime, worker, 'delegation'), parent);
     site = current;
+    if (parent === undefined) reportMissingTask(runtime, worker, clock.nowMs());
     const act = () => makeAction(runtime, current, args, {});
     // A worker starts in a new tick, with any verdict.
     const stop = refuseTooDeep(runtime, current, act);
@@ -77,7 +78,9 @@ export async function delegate<T>(
   let child: TaskState | undefined;
   let ended: TaskResult<T>;
   try {
-    child = startTask(runtime, { agent: worker, delegated: true, ...(limits !== undefined && { limits }) }, parent);
+    const session = parent === undefined ? { session: site.session } : {};
+    const given = { ...session, ...(limits !== undefined && { limits }) };
+    child = startTask(runtime, { agent: worker, delegated: true, ...given }, parent);
     ended = await inTime(runtime, child, secs, runTask(runtime, child, run));
   } catch (error) {
     settleCall(runtime, call, ignored);
@@ -115,7 +118,13 @@ function inTime<T>(runtime: Runtime, child: TaskState, secs: number | undefined,
     const timeout = {
       dueMs: clock.nowMs() + secs * 1000,
       fire() {
-        halt(runtime, child, haltOverLimit('deadline', 'duration_limit', secs, secs), child.agent, clock.nowMs());
+        halt(
+          runtime,
+          child,
+          haltOverLimit('deadline', 'duration_limit', Math.floor(secs) + 1, secs),
+          child.agent,
+          clock.nowMs(),
+        );
         reject(timeoutError(child.agent, secs));
       },
     };
@@ -187,7 +196,6 @@ export function recordDelegation(
   { failed, reason: said }: WorkerFailure,
 ): void {
   const { task, target } = site;
-  if (task === undefined) return; // Delegations outside any task are not counted.
   const { session, panel, place } = callSiteFor(runtime, target, task);
   if (failed) {
     const isBooked = (child.booked?.size ?? 0) > 0;
@@ -199,7 +207,7 @@ export function recordDelegation(
     }
     if (isBooked) return;
   } else {
-    task.booked?.delete(target.name); // After a success, a later failure of an outer worker is its own.
+    task?.booked?.delete(target.name); // After a success, a later failure of an outer worker is its own.
   }
   const atMs = runtime.clock.nowMs();
   const worker = target.name;
@@ -211,7 +219,7 @@ export function recordDelegation(
   } // A shared failure is told of where it is stored.
   if (!failed) return;
   const due = findDelegationHalt(panel, atMs);
-  if (due !== undefined) halt(runtime, task, due, worker, atMs);
+  if (due !== undefined && task !== undefined) halt(runtime, task, due, worker, atMs);
 }
 
 /** The worker name of a host's subagent; a subagent without a type has the type `default`. */

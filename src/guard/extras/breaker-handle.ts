@@ -1,6 +1,6 @@
 /** Shows all breakers of one name as one: the worst state, the sums of the counts, and manual operations. */
 
-import { openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
+import { handTrip, openBreaker, resetBreaker } from '../../core/controls/breaker/phases.ts';
 import type { BreakerState } from '../../core/controls/breaker/state.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { BreakerHandle } from '../api.ts';
@@ -42,9 +42,7 @@ export function breakerHandle(runtime: Runtime, name: string): BreakerHandle {
       if (untilMs !== undefined && !Number.isFinite(untilMs))
         throw invalid(`untilMs must be a finite number, got ${quoteValue(untilMs)}`);
       each((entry) => {
-        changeBreaker(runtime, entry, (state) =>
-          openBreaker(state, entry.settings, clock.nowMs(), 'a trip by hand', untilMs),
-        );
+        changeBreaker(runtime, entry, (state) => openBreaker(state, entry.settings, clock.nowMs(), handTrip, untilMs));
       });
     },
     hold() {

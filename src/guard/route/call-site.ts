@@ -4,7 +4,12 @@ import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { getOrCreate, type Weight } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
-import { type DelegationState, delegation, isCounted } from '../../core/controls/delegation/delegation.ts';
+import {
+  type DelegationState,
+  delegation,
+  delegationOutsideTasks,
+  isCounted,
+} from '../../core/controls/delegation/delegation.ts';
 import { bindDelegations, bindSharedControls, listFeatures } from '../../core/controls/panel.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import type { BoundControl, Panel } from '../../core/decide.ts';
@@ -19,7 +24,7 @@ import { type BreakerEntry, breakerAt } from '../breakers/breaker-registry.ts';
 import { publishEntry, redactEntry, reportForgotten } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
-import { boundControlsOf, budgetSetOf, type TaskState } from '../tasks/task.ts';
+import { boundControlsOf, budgetSetOf, sessionOwnerOf, type TaskState } from '../tasks/task.ts';
 
 /** A guarded name with the options of its code. */
 export interface Target {
@@ -94,7 +99,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   );
   const custom = runtime.own?.beside(runtime, target, session) ?? [];
   const shared = [breaker, bindRules(runtime), ...declared, ...custom];
-  if (task !== undefined && isCounted(settings.delegation, target)) {
+  if ((task !== undefined || isWorker) && isCounted(settings.delegation, target)) {
     shared.push(...bindWorker(runtime, task, name, place));
   }
   const boundControls = shared.filter((bound) => bound !== undefined);
@@ -123,27 +128,29 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
 }
 
 /** Binds the failures of a worker, and those of its catch-all type. */
-function bindWorker(runtime: Runtime, task: TaskState, name: string, place: EntryPlace): Panel {
-  const { settings, store } = runtime;
+function bindWorker(runtime: Runtime, task: TaskState | undefined, name: string, place: EntryPlace): Panel {
+  const { store } = runtime;
+  const { delegation: inTask } = runtime.settings;
+  const settings = task === undefined ? delegationOutsideTasks(inTask, runtime.isSessionGiven) : inTask;
   const publisher = (counting: Control<DelegationState>, cell: Cell<DelegationState>): EntryPublisher => ({
     redact: (body) => redactEntry(runtime, body),
     publish(entry, body) {
       publishEntry(runtime, entry, body);
       // Other processes may have failed at the same time; the reply of the store contains their failures.
       const due = counting.check!(cell.state, entry.atMs);
-      if (due.kind === 'halt') halt(runtime, task, due, name, entry.atMs);
+      if (due.kind === 'halt' && task !== undefined) halt(runtime, task, due, name, entry.atMs);
     },
   });
-  return bindDelegations(settings.delegation, name, (counting, worker, isJoint) => {
-    const cell = workerCell(runtime, task.session, worker);
+  return bindDelegations(settings, name, (counting, worker, isJoint) => {
+    const cell = workerCell(runtime, (task ?? runtime).session, worker);
+    const owner = task && sessionOwnerOf(task);
+    if (owner !== undefined) {
+      owner.workers ??= new Set();
+      owner.workers.add(cell.key);
+    }
     const control =
-      store.shared?.workers.bind(
-        counting,
-        cell,
-        settings.delegation,
-        place,
-        isJoint ? undefined : publisher(counting, cell),
-      ) ?? counting;
+      store.shared?.workers.bind(counting, cell, settings, place, isJoint ? undefined : publisher(counting, cell)) ??
+      counting;
     return { control, cell, cellOwner: 'self' };
   });
 }

@@ -31,6 +31,8 @@ import { invalid } from './option-checks.ts';
 export interface Runtime {
   readonly agent: string;
   readonly session: string;
+  /** Whether the session was given by name: then it is one conversation. */
+  readonly isSessionGiven: boolean;
   readonly project: string;
   readonly clock: Clock;
   readonly store: Store;

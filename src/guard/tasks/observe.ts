@@ -13,6 +13,7 @@ import { haltUnpriced } from './halt.ts';
 import {
   clearRecentOutput,
   compareCall,
+  dropEmptyText,
   recentOutputOf,
   recordCall,
   recordText,
@@ -51,7 +52,9 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
         trackCall(task, id, { name, call });
         recordCall(task, id, name, input);
       }
-      applyAndCheck(runtime, task, { type: 'call-observed', name, ...(call !== undefined && { call }) }, atMs);
+      const silent = dropEmptyText(task);
+      const seen = { name, ...(call !== undefined && { call }), ...(silent && { silent }) };
+      applyAndCheck(runtime, task, { type: 'call-observed', ...seen }, atMs);
       return;
     }
     case 'tool_result': {

@@ -71,6 +71,14 @@ export function recordText(task: TaskState, text: string, settings: LoopSettings
   return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
 }
 
+/** Forgets an empty text before a call: a turn of calls alone has no text. Returns whether there was one. */
+export function dropEmptyText(task: TaskState): boolean {
+  const output = task.recentOutput;
+  if (output?.words?.length !== 0) return false;
+  output.words = undefined;
+  return true;
+}
+
 /** Records a call for later comparisons, only if the task's texts are observed. */
 export function recordCall(task: TaskState, id: string | number, name: string, args: unknown): void {
   const output = task.recentOutput;

@@ -12,6 +12,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
 import { toUsd } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
+import { ownSession } from '../../core/session-name.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
@@ -66,7 +67,6 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
   const isDelegated = taskOptions.delegated === true;
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;
-  const session = taskOptions.session ?? (parent ?? runtime).session;
   const depth = parent === undefined ? 0 : parent.depth + 1;
   if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoteValue(id)} is running`);
   if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
@@ -74,6 +74,8 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
     throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
   }
   const before = taskOptions.retryOf === undefined ? undefined : runtime.halted.get(taskOptions.retryOf);
+  const session =
+    taskOptions.session ?? (parent ?? before)?.session ?? (runtime.isSessionGiven ? runtime.session : ownSession(id));
   const limits = resolveTask(settings, agent, said);
   const controls = taskControlsFor(runtime, limits);
   const atMs = clock.nowMs();
@@ -124,6 +126,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
     boundControls: undefined,
     callSites: undefined,
     breakers: undefined,
+    workers: undefined,
     children: undefined,
     // A task under a halted parent is halted from the start.
     haltStop: parent?.haltStop,
@@ -212,6 +215,14 @@ function releaseHoldings(runtime: Runtime, task: TaskState): void {
   for (const key of task.breakers ?? []) dropBreaker(runtime, key);
 }
 
+/** Drops the failures of workers of a conversation that is over. */
+function dropWorkers({ namedCells, store }: Runtime, { workers }: TaskState): void {
+  for (const key of workers ?? []) {
+    namedCells.delete(key);
+    store.drop(key);
+  }
+}
+
 function markEnded(runtime: Runtime, task: TaskState, how: 'done' | 'error'): void {
   if (task.ended) return;
   for (const child of task.children ?? []) markEnded(runtime, child, how);
@@ -221,6 +232,7 @@ function markEnded(runtime: Runtime, task: TaskState, how: 'done' | 'error'): vo
   task.parent?.children?.delete(task);
   task.removeAbortListener?.();
   runtime.store.drop(cellKey('task', task.id));
+  if (task.haltStop === undefined) dropWorkers(runtime, task);
   appendEntry(runtime, { type: 'task-ended', how: task.haltStop === undefined ? how : 'halted' }, entryPlace(task));
 }
 

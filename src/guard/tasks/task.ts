@@ -4,6 +4,7 @@ import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } f
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { type Refusal, RefusedError } from '../../core/refusal.ts';
+import { ownSession } from '../../core/session-name.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
@@ -30,6 +31,8 @@ export interface TaskState extends PanelTask {
   callSites: Map<Target, CallSite> | undefined;
   /** The keys of breakers that end with the task. */
   breakers: Set<string> | undefined;
+  /** The keys of worker failures that end with the task: those of a session of its own. */
+  workers: Set<string> | undefined;
   children: Set<TaskState> | undefined;
   haltStop: Stop | undefined;
   halt: Refusal | undefined;
@@ -118,4 +121,11 @@ export function abortReasonOf({ halt, cancelReason }: TaskState): unknown {
   const error = new Error(halt?.message ?? 'halted', { cause });
   error.name = 'AbortError';
   return error;
+}
+
+/** The task whose end is the end of a task's session; undefined if the session was given by name. */
+export function sessionOwnerOf(task: TaskState): TaskState | undefined {
+  let root = task;
+  while (root.parent !== undefined) root = root.parent;
+  return task.session === ownSession(root.id) ? root : undefined;
 }

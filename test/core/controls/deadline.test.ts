@@ -34,15 +34,15 @@ test('a task halts one millisecond after its maximum duration, on a check and on
   task.tell({ type: 'sign-observed', atMs: 101_000 });
   assert.equal(task.check(101_000), allow);
   assert.equal(task.judge({}, 101_000), allow);
-  assert.deepEqual(task.check(101_001), halt('duration_limit', 100, 100));
-  assert.deepEqual(task.judge({}, 101_001), halt('duration_limit', 100, 100));
-  assert.deepEqual(task.judge({}, 102_999), halt('duration_limit', 101, 100));
+  assert.deepEqual(task.check(101_001), halt('duration_limit', 101, 100));
+  assert.deepEqual(task.judge({}, 101_001), halt('duration_limit', 101, 100));
+  assert.deepEqual(task.judge({}, 102_999), halt('duration_limit', 102, 100));
 });
 
 test('a task halts one millisecond after its maximum idle time, but a proposal ends the idle time', () => {
   const task = started(1_000);
   assert.equal(task.check(11_000), allow);
-  assert.deepEqual(task.check(11_001), halt('idle_timeout', 10, 10));
+  assert.deepEqual(task.check(11_001), halt('idle_timeout', 11, 10));
   assert.equal(task.judge({}, 50_000), allow);
 });
 
@@ -70,7 +70,7 @@ test('the idle time starts after the longest patience of the running calls', () 
   assert.deepEqual([task.cell.state.out, task.cell.state.outUntilMs], [2, 60_000]);
   assert.equal(idleOf(task.cell.state, 59_000), 0);
   assert.equal(task.check(70_000), allow);
-  assert.deepEqual(task.check(70_001), halt('idle_timeout', 10, 10));
+  assert.deepEqual(task.check(70_001), halt('idle_timeout', 11, 10));
   task.settled(success, {}, { atMs: 2_000 });
   assert.deepEqual([task.cell.state.out, task.cell.state.outUntilMs], [1, 60_000]);
   assert.equal(idleOf(task.cell.state, 50_000), 0);

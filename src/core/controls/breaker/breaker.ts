@@ -6,7 +6,7 @@
 import type { Outcome } from '../../action.ts';
 import type { BreakerSettings } from '../../settings.ts';
 import { allow, type Code, type Counters, type Stop, type Verdict } from '../../verdict.ts';
-import { closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts';
+import { askedToWait, closeBreaker, halfOpenBreaker, openBreaker, waitMs } from './phases.ts';
 import type { BreakerState } from './state.ts';
 import { beginRunning, bucketSums, countOverdue, endRunning, recordFinishedCall, ringSums } from './window.ts';
 
@@ -60,12 +60,17 @@ function deny(code: Code, counters: Counters, retryAtMs?: number): Stop {
   return { kind: 'deny', code, control: 'breaker', counters, ...(retryAtMs !== undefined && { retryAtMs }) };
 }
 
+/** The cause of an opening by the failure threshold. */
+const failuresCause = 'failures';
+
 function failureCounters(state: BreakerState, settings: BreakerSettings): Counters {
-  return {
-    failures: Math.max(state.run, settings.failureThreshold),
-    limit: settings.failureThreshold,
-    wait_secs: settings.recovery === 'manual' ? 'manual' : settings.recoveryTimeoutSecs,
-  };
+  const { run, streak, phase, cause, openedAtMs, openUntilMs } = state;
+  const { failureThreshold: limit, recovery, recoveryTimeoutSecs } = settings;
+  // The count towards the threshold starts over when the breaker opens.
+  const failures = Math.max(run, streak, cause === failuresCause ? limit : 0);
+  const periodMs = phase === 'open' && openUntilMs >= 0 ? openUntilMs - openedAtMs : 1000 * recoveryTimeoutSecs;
+  const wait_secs = recovery === 'manual' ? 'manual' : Math.round(periodMs / 100) / 10;
+  return { failures, limit, wait_secs, ...(cause !== '' && { cause }) };
 }
 
 function isDue(state: BreakerState, atMs: number): boolean {
@@ -200,8 +205,8 @@ function fail(state: BreakerState, { sameErrorOnly }: BreakerSettings, { errorFi
 
 /** Returns why a failure opens the breaker, or an empty string. */
 function failureCause(state: BreakerState, settings: BreakerSettings, untilMs: number, atMs: number): string {
-  if (settings.openOnRetryAfter && untilMs > atMs) return 'the callee asked to wait';
-  if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return 'failures';
+  if (settings.openOnRetryAfter && untilMs > atMs) return askedToWait;
+  if (countedFailures(state, settings, atMs) >= settings.failureThreshold) return failuresCause;
   const rate = settings.failureRateThreshold;
   if (rate === undefined) return '';
   const { calls, failures } = rateSums(state, settings, atMs);

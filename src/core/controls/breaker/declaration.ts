@@ -4,6 +4,7 @@ import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import { nextTry, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';
 import { documentFields } from '../../declare/setting.ts';
 import { breakerFields } from './fields.ts';
+import { askedToWait, handTrip } from './phases.ts';
 
 /** The meaning of each setting. */
 const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
@@ -43,6 +44,23 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
   scope: 'Which calls share one breaker.',
 };
 
+/** What a target did, by the cause of the opening. */
+function describeCause(cause: unknown, counted: string): string {
+  switch (cause) {
+    case handTrip:
+      return 'was opened by hand';
+    case askedToWait:
+      return 'asked to wait';
+    case 'slow calls':
+    case 'a slow probe':
+      return 'is too slow';
+    case 'the failure rate':
+      return 'fails too often';
+    default:
+      return `keeps failing (${counted})`;
+  }
+}
+
 export const breakerDeclaration = {
   name: 'breaker',
   summary: {
@@ -71,7 +89,7 @@ export const breakerDeclaration = {
             : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
           explanation: held
             ? `${name} is held open by hand`
-            : `${name} keeps failing (${failures} of ${limit}): refused, next try ${nextTry(context)}`,
+            : `${name} ${describeCause(counters.cause, `${failures} of ${limit}`)}: refused, next try ${nextTry(context)}`,
         };
       },
     },

@@ -5,7 +5,11 @@ import type { BreakerSettings } from '../../settings.ts';
 import { type BreakerState, emptyList } from './state.ts';
 import { clearWindows } from './window.ts';
 
-/** Opens the breaker, at least until `untilMs` if given. */
+/** The causes of an opening that has a time of its own: somebody named it. */
+export const handTrip = 'a trip by hand';
+export const askedToWait = 'the callee asked to wait';
+
+/** Opens the breaker: until `untilMs` where somebody named that time, else for the wait and at least until then. */
 export function openBreaker(
   state: BreakerState,
   settings: BreakerSettings,
@@ -23,7 +27,9 @@ export function openBreaker(
   state.cause = cause;
   // An invalid time is ignored: it must not leave the breaker open for ever.
   const requestedMs = Number.isFinite(untilMs) ? untilMs! : 0;
-  state.openUntilMs = settings.recovery === 'manual' ? -1 : Math.max(atMs + wait, requestedMs);
+  const isNamed = requestedMs > atMs && (cause === handTrip || cause === askedToWait);
+  const endMs = isNamed ? requestedMs : Math.max(atMs + wait, requestedMs);
+  state.openUntilMs = settings.recovery === 'manual' ? -1 : endMs;
 }
 
 /** Admits probes from now on: the retry time has come, or a health check succeeded. */

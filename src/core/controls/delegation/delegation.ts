@@ -51,6 +51,18 @@ export function workerLimit(settings: DelegationSettings, worker: string): numbe
   return readOwn(settings.workerLimits, type) ?? Math.max(catchAllFailuresMax, settings.maxFailures);
 }
 
+/** Seconds after the last failure of a worker in no known conversation until its count is forgotten (D46). */
+const unknownResetSecs = 60;
+
+/**
+ * The settings for delegations outside any task. There is nothing to halt, so a trip refuses the worker; and unless the
+ * session is a known conversation, failures are forgotten (R38).
+ */
+export function delegationOutsideTasks(settings: DelegationSettings, isConversation: boolean): DelegationSettings {
+  const forgetting = isConversation ? {} : { resetAfterSecs: unknownResetSecs };
+  return { ...forgetting, ...settings, onTrip: 'deny', onFailure: 'retry' };
+}
+
 /** Whether an action counts: every delegation, and tools if the settings include them. */
 export function isCounted(settings: DelegationSettings, action: Pick<Action, 'kind' | 'name'>): boolean {
   if (action.kind === 'delegation') return true;
@@ -159,7 +171,7 @@ export function delegation(settings: DelegationSettings, joint?: string): Contro
 /** Adds one failure in a new map. A full map drops the worker with the fewest failures. */
 export function recordFailure(counts: FailureCounts, worker: string): FailureCounts {
   const name = worker.slice(0, nameLengthMax);
-  const next: Record<string, number> = { ...counts, [name]: failuresOf(counts, name) + 1 };
+  const next: Record<string, number> = { ...counts, [name]: Math.min(failuresOf(counts, name) + 1, unreadableCount) };
   const names = Object.keys(next);
   if (names.length > workersMax) {
     const otherNames = names.filter((candidate) => candidate !== name);
@@ -177,11 +189,16 @@ export function mayDelegate(counts: FailureCounts, worker: string, limit: number
   return failuresOf(counts, worker) < limit;
 }
 
-/** The failures of a worker; an invalid count is 0. */
+/** The failures of a worker. A count that cannot be read is above every limit. */
 export function failuresOf(counts: FailureCounts, worker: string): number {
-  const count = readOwn(counts, worker.slice(0, nameLengthMax));
-  return typeof count === 'number' && count > 0 ? Math.min(Math.floor(count), Number.MAX_SAFE_INTEGER) : 0;
+  const count: unknown = readOwn(counts, worker.slice(0, nameLengthMax)) ?? 0;
+  const number = typeof count === 'string' && /^\d+$/.test(count) ? Number(count) : count;
+  const isReadable = typeof number === 'number' && number >= 0;
+  return isReadable ? Math.min(Math.floor(number), unreadableCount) : unreadableCount;
 }
+
+/** The failures of a worker whose count cannot be read. */
+export const unreadableCount = Number.MAX_SAFE_INTEGER;
 
 /** Reads an own property of a record: a foreign name could match an inherited property. */
 function readOwn<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {

@@ -78,6 +78,7 @@ function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent)
       return;
     }
     case 'call-observed': {
+      if (event.silent === true) endStreak(state);
       const memory = ensureMemory(state);
       const repeat = event.call === undefined ? undefined : findRepeat(memory, event.call, context.settings);
       memory.failingAgain = repeat?.last.ok === false ? event.call! : 0;

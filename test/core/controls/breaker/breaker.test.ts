@@ -43,7 +43,7 @@ test('the refusal contains the failures, the limit and the wait', () => {
     kind: 'deny',
     code: 'circuit_open',
     control: 'breaker',
-    counters: { failures: 3, limit: 3, wait_secs: 7 },
+    counters: { failures: 3, limit: 3, wait_secs: 7, cause: 'failures' },
     retryAtMs: 7_000,
   });
 });
@@ -207,7 +207,7 @@ test('with openOnRetryAfter the first failure with a retry time opens the breake
   story({ openOnRetryAfter: true }, [
     [1_000, 'fail until 1000', 'closed', { run: 1 }],
     [1_000, 'fail', 'closed', { run: 2 }],
-    [1_000, 'fail until 1001', 'open', { cause: 'the callee asked to wait', openUntilMs: 61_000, failures: 3 }],
+    [1_000, 'fail until 1001', 'open', { cause: 'the callee asked to wait', openUntilMs: 1_001, failures: 3 }],
   ]);
   story({ openOnRetryAfter: true }, [[0, 'fail until 70000', 'open', { openUntilMs: 70_000 }]]);
   story({ openOnRetryAfter: false }, [[0, 'fail until 70000', 'closed', { run: 1 }]]);

@@ -252,11 +252,13 @@ test('workers named like properties of Object.prototype are counted like other w
   }
 });
 
-test('an invalid count is read as zero, and an infinite count is above every limit', () => {
-  for (const value of [Number.NaN, -3, '2', null, {}]) {
-    assert.equal(failuresOf({ w: value } as never, 'w'), 0, String(value));
-    assert.equal(recordFailure({ w: value } as never, 'w').w, 1, String(value));
+test('a count may be a text of digits; one that cannot be read is above every limit', () => {
+  for (const value of [Number.NaN, -3, 'two', {}]) {
+    assert.ok(!mayDelegate({ w: value } as never, 'w', 1_000), String(value));
+    assert.ok(!mayDelegate(recordFailure({ w: value } as never, 'w'), 'w', 1_000), String(value));
   }
+  assert.equal(failuresOf({ w: '2' } as never, 'w'), 2);
+  assert.equal(failuresOf({ w: null } as never, 'w'), 0);
   assert.ok(!mayDelegate({ w: Number.POSITIVE_INFINITY }, 'w', 2));
 });
 
