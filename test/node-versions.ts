@@ -19,7 +19,7 @@ const files = [
   'test/core/*.test.ts',
   'test/stores/memory.test.ts',
   'test/stores/{cells,sqlite}/*.test.ts',
-  'test/bin.test.ts',
+  'test/bin/switchgear.test.ts',
   'test/cli/main.test.ts',
   'test/cli/commands/store-commands.test.ts',
   'test/cli/run/{command,options,screen}.test.ts',

@@ -14,7 +14,7 @@ const workers: Record<string, (request: string) => Promise<string>> = {
   chart_team: async (request) => `a bar chart of ${request}`,
 };
 
-const result = await gear.task({}, async () => {
+const result = await gear.task({ session: 'talk' }, async () => {
   let worker = 'chef_team';
   for (let attempt = 1; attempt <= 14; attempt++) {
     const answer = await gear.delegate(worker, () => workers[worker]!('sales by month'));
@@ -26,4 +26,4 @@ const result = await gear.task({}, async () => {
 });
 
 assert.deepEqual(result, { status: 'done', value: 'a bar chart of sales by month' });
-assert.deepEqual(gear.snapshot().delegations[gear.session], { chef_team: 2 });
+assert.deepEqual(gear.snapshot().delegations.talk, { chef_team: 2 });

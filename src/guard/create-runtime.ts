@@ -1,10 +1,10 @@
 /** Creates the runtime of a gear from its options. */
 
 import { createWeighedKeys } from '../core/bounded.ts';
+import { generateSession } from '../core/cell-key.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { failedWorkersMax, workerCellsMax } from '../core/limits.ts';
 import { builtinPrices } from '../core/prices/builtin-prices.ts';
-import { generateSession } from '../core/session-name.ts';
 import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';

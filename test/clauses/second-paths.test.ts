@@ -1,4 +1,4 @@
-/** Clauses on their second paths: outside a task, a second user, text and call as two events, a wait that is not the default. */
+/** Clauses on their second paths: outside a task, a second user, text and call as two events, another wait. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { worker } from './supervised-gear.ts';
 const cannot = 'I cannot list kitchens';
 
 for (const withCalls of [true, false]) {
-  test(`B5: similar progress lines ${withCalls ? 'with' : 'without'} calls between them leave the breaker awake`, () => {
+  test(`B5: similar progress lines ${withCalls ? 'with' : 'without'} calls leave the breaker awake`, () => {
     const halts: HaltReason[] = [];
     const { breaker } = active({}, { onHalt: (_, halt) => halts.push(halt) });
     for (let n = 1; n <= 50; n++) {
@@ -79,7 +79,7 @@ test('D1: outside a task a worker that failed twice is refused in the session of
   assert.equal(await gear.delegate('waiters', () => 'served'), 'served');
 });
 
-test('D43: the loop of fourteen ends after two in every form: parallel, thrown, sync and without a session', async () => {
+test('D43: the loop of fourteen ends after two: parallel, thrown, sync and without a session', async () => {
   const run = async (session: { session?: string }, work: () => unknown, inParallel: boolean) => {
     const gear = createSwitchgear({ ...session, log: 'silent', env: {} });
     let ran = 0;
@@ -105,7 +105,7 @@ test('D43: the loop of fourteen ends after two in every form: parallel, thrown, 
   }
 });
 
-test('D46: where no conversation is known, the failures of a worker are forgotten 60 seconds after the last', async () => {
+test('D46: where no conversation is known, failures are forgotten 60 seconds after the last', async () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const chefs = worker(cannot);

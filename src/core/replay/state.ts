@@ -1,7 +1,7 @@
 /** The state of a replay: breakers, cells and tasks, bound as the guard binds them. */
 
 import type { Action } from '../action.ts';
-import { cellKey } from '../cell-key.ts';
+import { cellKey, isGeneratedSession } from '../cell-key.ts';
 import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
@@ -11,7 +11,6 @@ import { rulesControl } from '../controls/rules/control.ts';
 import { parseRuleText, type Rule } from '../controls/rules/rule.ts';
 import { createRuleSet } from '../controls/rules/rule-set.ts';
 import type { BoundControl } from '../decide.ts';
-import { isGeneratedSession } from '../session-name.ts';
 import type { BreakerSettings, Settings } from '../settings.ts';
 import { createReplayTasks, type ReplayTasks } from './tasks.ts';
 

@@ -1,7 +1,7 @@
 /** The tree of tasks: starts, pauses, resumes and ends tasks, and makes their snapshots. */
 
 import { getOrCreate } from '../../core/bounded.ts';
-import { cellKey } from '../../core/cell-key.ts';
+import { cellKey, ownSession } from '../../core/cell-key.ts';
 import { continueBudget } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
@@ -12,7 +12,6 @@ import { SwitchgearError } from '../../core/error.ts';
 import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts';
 import { toUsd } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
-import { ownSession } from '../../core/session-name.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';

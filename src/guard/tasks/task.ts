@@ -1,10 +1,10 @@
 /** The internal state of a task: its position in the tree, its controls, and what ends with it. */
 
+import { ownSession } from '../../core/cell-key.ts';
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { type Refusal, RefusedError } from '../../core/refusal.ts';
-import { ownSession } from '../../core/session-name.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { BudgetSet } from '../../ports/policy.ts';

@@ -3,6 +3,7 @@
 import type { ControlDeclaration } from '../../declare/control-declaration.ts';
 import { nextTry, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';
 import { documentFields } from '../../declare/setting.ts';
+import type { Counters } from '../../verdict.ts';
 import { breakerFields } from './fields.ts';
 import { askedToWait, handTrip } from './phases.ts';
 
@@ -45,7 +46,7 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
 };
 
 /** What a target did, by the cause of the opening. */
-function describeCause(cause: unknown, counted: string): string {
+function describeCause({ cause, failures }: Counters, limit: unknown): string {
   switch (cause) {
     case handTrip:
       return 'was opened by hand';
@@ -57,7 +58,7 @@ function describeCause(cause: unknown, counted: string): string {
     case 'the failure rate':
       return 'fails too often';
     default:
-      return `keeps failing (${counted})`;
+      return `keeps failing (${failures} of ${limit})`;
   }
 }
 
@@ -80,7 +81,7 @@ export const breakerDeclaration = {
       remedy: 'use another tool until `retryAtMs`; check the tool',
       texts(context: RefusalContext): RefusalTexts {
         const { name, counters, limit } = context;
-        const { held, wait_secs: secs, failures } = counters;
+        const { held, wait_secs: secs } = counters;
         const wait = secs === 'manual' ? 'manual reset' : `${secs ?? '?'}s`;
         return {
           message: `Tool '${name}' circuit breaker open - too many recent failures`,
@@ -89,7 +90,7 @@ export const breakerDeclaration = {
             : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
           explanation: held
             ? `${name} is held open by hand`
-            : `${name} ${describeCause(counters.cause, `${failures} of ${limit}`)}: refused, next try ${nextTry(context)}`,
+            : `${name} ${describeCause(counters, limit)}: refused, next try ${nextTry(context)}`,
         };
       },
     },
