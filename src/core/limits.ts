@@ -294,6 +294,8 @@ export const agentLineMax = 4_194_304;
 /** Tasks that heartbeats of one run may open, and have open at once. */
 export const heartbeatTasksMax = 10_000;
 export const heartbeatsOpenMax = 100;
+/** Refusals of one job that count as one; a caller that goes on is counted again. */
+export const burstRefusalsMax = 100;
 /** Open calls of an agent that a reader tracks. */
 export const openCallsMax = 1_000;
 /** Words that a paragraph of plain text needs to be compared. */

@@ -208,3 +208,41 @@ test('B5: a session breaker without options is awake after four similar lines', 
   }
   assert.equal(breaker.observe({ type: 'tool_use', name: 'step' })?.kind, 'ToolCallLimit');
 });
+
+for (const kind of ['sync', 'async', 'promise'] as const) {
+  test(`R29: refusals of ${kind} functions in one tick count once, one after the other each`, async () => {
+    const gear = createSwitchgear({ log: 'silent', env: {} });
+    const work = { sync: (n: number) => n, async: async (n: number) => n, promise: (n: number) => Promise.resolve(n) };
+    const tool = gear.guard('search', work[kind]) as (n: number) => unknown;
+    await tool(0);
+    gear.breaker('search').trip();
+    const burst = await gear.task({}, async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => tool(n)));
+      return answers.map((answer) => refusalOf(answer)?.code);
+    });
+    assert.deepEqual(burst, { status: 'done', value: Array.from({ length: 20 }, () => 'circuit_open') });
+    const equal = await gear.task({}, () => Promise.all(Array.from({ length: 20 }, () => tool(1))));
+    assert.equal(equal.status, 'done');
+    const insisting = await gear.task({}, async () => {
+      for (let n = 0; n < 20; n++) await tool(n);
+    });
+    assert.equal(insisting.status === 'halted' && insisting.halt.code, 'denial_limit');
+    const repeating = await gear.task({}, async () => {
+      for (let n = 0; n < 20; n++) await tool(1);
+    });
+    assert.equal(repeating.status === 'halted' && repeating.halt.code, 'tool_loop');
+  });
+}
+
+test('R29: a loop that never lets go is halted all the same', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tool = gear.guard('search', (n: number) => n);
+  tool(0);
+  gear.breaker('search').trip();
+  const result = await gear.task({}, (task) => {
+    let n = 0;
+    while (task.halt === undefined && n < 10_000) tool(n++);
+    return n;
+  });
+  assert.equal(result.status, 'halted');
+});

@@ -102,8 +102,8 @@ test('run guards one call: the call counts, an open breaker refuses it, and guar
 test('repeated run calls count as a loop only if arguments are given and equal', async () => {
   const repeat = (options?: { readonly args: readonly [] }) => {
     const gear = createSwitchgear(quiet);
-    return gear.task((task) => {
-      for (let call = 0; call < 20 && task.halt === undefined; call++) gear.run('write', () => 'ok', options);
+    return gear.task(async (task) => {
+      for (let call = 0; call < 20 && task.halt === undefined; call++) await gear.run('write', () => 'ok', options);
     });
   };
   assert.equal((await repeat()).status, 'done');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
-test('trip rejects a time that is not a number, and keeps the breaker open at least until the time', () => {
+test('trip rejects a time that is not a number, and keeps the breaker open until the time', () => {
   const clock = simulatedClock();
   const gear = createSwitchgear({ clock, log: 'silent', env: {} });
   const breaker = gear.breaker('tool');
@@ -16,7 +16,7 @@ test('trip rejects a time that is not a number, and keeps the breaker open at le
     });
   assert.equal(breaker.state, 'CLOSED');
   for (const [ms, open] of [
-    [5_000, 60_000],
+    [5_000, 5_000],
     [90_000, 90_000],
   ] as const) {
     breaker.reset();

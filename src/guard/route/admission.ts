@@ -8,7 +8,7 @@ import { countedFailures, refusalAt } from '../../core/controls/breaker/breaker.
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { applyAll, checkAll, decide } from '../../core/decide.ts';
 import type { ActionSettled } from '../../core/event.ts';
-import { reportedNamesMax } from '../../core/limits.ts';
+import { burstRefusalsMax, reportedNamesMax } from '../../core/limits.ts';
 import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
@@ -17,7 +17,7 @@ import { appendEntry, wantsTraces } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt, haltUnpriced, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { compareCall } from '../tasks/recent-output.ts';
-import { boundControlsOf, inheritHalt } from '../tasks/task.ts';
+import { boundControlsOf, inheritHalt, type TaskState } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
 
@@ -69,12 +69,13 @@ function judgeAndTake(runtime: Runtime, site: CallSite, action: Action, atMs: nu
   if (task?.haltStop !== undefined) return task.haltStop; // A halt is final: every later call gets the same refusal.
   // A pause does not count as a refusal; the order has its own entry.
   if (paused !== undefined && !isObserving(runtime)) return paused;
-  const decision = decide(site.panel, { type: 'action-proposed', atMs, action });
-  if (decision.verdict.kind === 'allow') return allowAction(runtime, site, action, atMs);
-  if (!isObserving(runtime)) return refuseAction(runtime, site, action, decision, atMs);
+  const proposed = inBurst(task, action);
+  const decision = decide(site.panel, { type: 'action-proposed', atMs, action: proposed });
+  if (decision.verdict.kind === 'allow') return allowAction(runtime, site, proposed, atMs);
+  if (!isObserving(runtime)) return refuseAction(runtime, site, proposed, decision, atMs);
   // In observe mode the refusal is written and the call passes.
-  writeRefusal(runtime, site, action, decision, atMs, { enforced: false });
-  return allowAction(runtime, site, action, atMs);
+  writeRefusal(runtime, site, proposed, decision, atMs, { enforced: false });
+  return allowAction(runtime, site, proposed, atMs);
 }
 
 function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
@@ -109,17 +110,20 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
 function refuseAction(
   runtime: Runtime,
   site: CallSite,
-  action: Action,
+  proposed: Action,
   decision: Decision,
   atMs: number,
   after?: RefusedAfter,
 ): Stop {
   const { breaker, task } = site;
   const verdict = decision.verdict as Stop;
+  const isFinal = !needsAnotherRound(verdict);
+  if (isFinal && task !== undefined) countInBurst(runtime, task);
+  const action = inBurst(task, proposed);
   const before = breaker?.cell.state.generation ?? 0;
   applyAll(site.panel, { type: 'action-decided', atMs, action, verdict });
   if (breaker !== undefined) reportBreaker(runtime, breaker, before, site.place, atMs);
-  if (needsAnotherRound(verdict)) {
+  if (!isFinal) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
     if (!verdict.pending) appendEntry(runtime, { type, action, decision }, site.place, atMs);
     return verdict;
@@ -129,6 +133,23 @@ function refuseAction(
   if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
   else checkLimits(runtime, task, atMs); // This refusal may reach the limit of denials.
   return task.haltStop ?? verdict;
+}
+
+/**
+ * Refusals before the caller could read the first of them count as one (R29): where the host does not tell turns apart,
+ * they share a turn until the running job ends.
+ */
+function countInBurst(runtime: Runtime, task: TaskState): void {
+  if (task.burst !== undefined && ++task.burst.refusals <= burstRefusalsMax) return;
+  const burst = { turn: `tick-${runtime.idStem}-${++runtime.ids}`, refusals: 1 };
+  task.burst = burst;
+  queueMicrotask(() => {
+    if (task.burst === burst) task.burst = undefined;
+  });
+}
+
+function inBurst(task: TaskState | undefined, action: Action): Action {
+  return task?.burst === undefined || action.turnId !== undefined ? action : { ...action, turnId: task.burst.turn };
 }
 
 function writeRefusal(

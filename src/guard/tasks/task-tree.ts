@@ -126,6 +126,7 @@ export function placeTask(runtime: Runtime, taskOptions: PlacedTask): TaskState 
     callSites: undefined,
     breakers: undefined,
     workers: undefined,
+    burst: undefined,
     children: undefined,
     // A task under a halted parent is halted from the start.
     haltStop: parent?.haltStop,

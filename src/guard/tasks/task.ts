@@ -31,6 +31,8 @@ export interface TaskState extends PanelTask {
   callSites: Map<Target, CallSite> | undefined;
   /** The keys of breakers that end with the task. */
   breakers: Set<string> | undefined;
+  /** The refusals of the running job, which count as one. */
+  burst: { readonly turn: string; refusals: number } | undefined;
   /** The keys of worker failures that end with the task: those of a session of its own. */
   workers: Set<string> | undefined;
   children: Set<TaskState> | undefined;
