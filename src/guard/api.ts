@@ -165,8 +165,8 @@ export interface BreakerHandle {
   /** Closes the breakers and clears their counts. */
   reset(): void;
   /**
-   * Opens the breakers for the recovery timeout, and at least until a time of the gear's clock if given:
-   * `gear.snapshot().atMs + 60_000`.
+   * Opens the breakers for the recovery timeout, or until a time of the gear's clock if given:
+   * `gear.snapshot().atMs + 5_000`.
    */
   trip(untilMs?: number): void;
   /** Refuses every call until `release`; the automatic state continues underneath. */

@@ -2,7 +2,7 @@
 
 import { evictOldest } from '../../core/bounded.ts';
 import type { Card } from '../../core/card.ts';
-import { describeRepeat, moveOnAdvice } from '../../core/controls/loop/messages.ts';
+import { adviseOnRepeat, describeRepeat, nameSetting } from '../../core/controls/loop/messages.ts';
 import { sumPoints } from '../../core/controls/loop/turns.ts';
 import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
 import { explain, listCardActions } from '../../core/messages/explain.ts';
@@ -156,8 +156,9 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     task.loopHint = undefined; // The agent made progress before it got the hint.
   } else if (!task.suspected) {
     task.suspected = true;
-    const message = describeRepeat(counters);
-    task.loopHint = `${message}. ${moveOnAdvice}`;
+    const repeat = describeRepeat(counters);
+    task.loopHint = `${repeat}. ${adviseOnRepeat(counters)}`;
+    const message = `${repeat}; ${nameSetting(counters)}`;
     appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }

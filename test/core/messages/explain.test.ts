@@ -51,7 +51,7 @@ test('the message of an open circuit states the wait and the time left in whole 
 });
 
 test('the message of a task limit states the actual value and the limit', () => {
-  const rows: readonly [Stop, explanation: string][] = [
+  const rows: readonly [Stop, cause: string, setting?: string][] = [
     [counted('tool_call_limit', { actual: 51, limit: 50 }), 'tool calls: 51 of 50'],
     [counted('tool_call_limit', {}), 'tool calls: ? of ?'],
     [counted('token_spend_limit', { actual: 5_001, limit: 5_000 }), 'spend: $50.01 of $50.00'],
@@ -62,14 +62,17 @@ test('the message of a task limit states the actual value and the limit', () => 
     [
       counted('output_loop', { actual: 3, similarity: 0.97, threshold: 0.95 }),
       'the last 3 outputs are alike (similarity 0.97, threshold 0.95)',
+      'window_size and similarity_jaccard_threshold of [loop] change that',
     ],
     [
       counted('tool_loop', { actual: 3, limit: 2 }),
       "'search' was proposed unchanged 3 times although it was refused (limit 2)",
+      'refused_repeats of [loop] changes that',
     ],
     [
       counted('tool_loop', { name: 'search', evidence: 'same_error', times: 4, of: 4, secs: 0 }),
       "'search' returned the same error 4 times in a row",
+      'failed_repeats and halt_points of [loop] change that',
     ],
     [counted('denial_limit', { actual: 5, limit: 5 }), 'refused calls in a row: 5 of 5'],
     [counted('task_paused', {}), 'paused'],
@@ -77,9 +80,10 @@ test('the message of a task limit states the actual value and the limit', () => 
     [counted('rule_abort', {}), "a rule forbids 'search'"],
     [counted('rule_abort', {}, { reason: 'never on Sundays' }), 'never on Sundays'],
   ];
-  for (const [stop, explanation] of rows) {
-    const [message, remediation, said] = words(stop);
-    assert.deepEqual([message, said], [`Task stopped: ${explanation}`, explanation]);
+  for (const [stop, cause, setting] of rows) {
+    const [message, remediation, explanation] = words(stop);
+    const whole = setting === undefined ? cause : `${cause}; ${setting}`;
+    assert.deepEqual([message, explanation], [`Task stopped: ${cause}`, whole]);
     assert.ok(remediation);
   }
 });

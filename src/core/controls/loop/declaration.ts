@@ -7,7 +7,7 @@ import { type FieldsOf, flag, map, secs, share, wholeNumber } from '../../declar
 import { loopWindowMax, pastCallsMax, pointsMax, refusedCallsMax, tokensMax, turnsMax } from '../../limits.ts';
 import type { BaseSettings, LoopSettings } from '../../settings.ts';
 import { loop } from './loop.ts';
-import { describeRepeat, moveOnAdvice } from './messages.ts';
+import { adviseOnRepeat, describeRepeat, nameSetting } from './messages.ts';
 import type { LoopState } from './state.ts';
 
 /** The ways in which tools are meant to be repeated; `off` excludes a tool from the loop control. */
@@ -105,10 +105,13 @@ export const loopDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         const { actual, counters } = context;
+        const { similarity, threshold } = counters;
+        const summary = `the last ${actual} outputs are alike (similarity ${similarity}, threshold ${threshold})`;
         return stoppedTexts(
           context,
-          `the last ${actual} outputs are alike (similarity ${counters.similarity}, threshold ${counters.threshold})`,
+          summary,
           'You are repeating yourself. Stop, and ask the user how to go on.',
+          `${summary}; window_size and similarity_jaccard_threshold of [loop] change that`,
         );
       },
     },
@@ -122,11 +125,16 @@ export const loopDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         const { name, actual, limit, counters } = context;
-        if (counters.evidence !== undefined) return stoppedTexts(context, describeRepeat(counters), moveOnAdvice);
+        if (counters.evidence !== undefined) {
+          const repeat = describeRepeat(counters);
+          return stoppedTexts(context, repeat, adviseOnRepeat(counters), `${repeat}; ${nameSetting(counters)}`);
+        }
+        const summary = `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit})`;
         return stoppedTexts(
           context,
-          `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit})`,
+          summary,
           'Do not repeat the call. Report what is blocked and ask the user how to go on.',
+          `${summary}; refused_repeats of [loop] changes that`,
         );
       },
     },

@@ -9,7 +9,7 @@ import type { LoopSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../../verdict.ts';
 import { countOutput, endStreak } from './output-streak.ts';
 import { countRefusals, forgetRefusal, recordRefusal } from './refused-call.ts';
-import type { Habit } from './score.ts';
+import { type Habit, isSpaced } from './score.ts';
 import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type Repeated } from './state.ts';
 import { findRepeat, hasFailure, mayActOnLastTurn, openText, openTurn, recordSettledCall, sumPoints } from './turns.ts';
 
@@ -36,13 +36,14 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       applyEvent(context, state, event);
       return state;
     },
-    check: (state) => checkRepetition(settings, state),
-    hint: ({ memory }) => findHint(settings, memory),
+    check: (state) => checkRepetition(context, state),
+    hint: ({ memory }) => findHint(context, memory),
   };
 }
 
 /** Halts a call that was refused too often, and refuses a call whose result is known. */
-function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, action: Action, atMs: number): Verdict {
+function judgeCall(context: LoopContext, state: LoopState, action: Action, atMs: number): Verdict {
+  const { settings, findHabit } = context;
   const times = countRefusals(state.refused, action, atMs);
   if (times >= settings.refusedRepeats) {
     return makeStop('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
@@ -56,13 +57,17 @@ function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, actio
   const repeat = findRepeat(memory, call, settings);
   if (repeat === undefined) return allow;
   const { ok, retryable, atMs: lastMs } = repeat.last;
-  const refusal = () => makeStop('deny', 'tool_loop', makeCounters(settings, memory, repeat));
+  const refusal = (retryAtMs: number): Verdict => ({
+    ...makeStop('deny', 'tool_loop', makeCounters(context, memory, repeat)),
+    retryAtMs,
+  });
   if (!ok) {
     const retryAtMs = lastMs + failedRetryMs;
-    return retryable || atMs >= retryAtMs ? allow : { ...refusal(), retryAtMs };
+    return retryable || atMs >= retryAtMs ? allow : refusal(retryAtMs);
   }
-  const spaced = habit === 'poll' && atMs - lastMs >= 1000 * settings.pollSecs;
-  return spaced || habit === 'wait' || sumPoints(memory) < settings.refusePoints ? allow : refusal();
+  if (habit === 'wait' || sumPoints(memory) < settings.refusePoints) return allow;
+  if (isSpaced(memory.seen, repeat.last, atMs, settings, habit)) return allow;
+  return refusal((habit === 'poll' ? lastMs : atMs) + 1000 * settings.pollSecs);
 }
 
 /** Records in the state whether an event is a repetition. */
@@ -143,7 +148,8 @@ function recordResult(
 }
 
 /** Halts a task whose texts or calls repeat, after any event. */
-function checkRepetition(settings: LoopSettings, state: LoopState): Verdict {
+function checkRepetition(context: LoopContext, state: LoopState): Verdict {
+  const { settings } = context;
   if (state.alike >= settings.windowSize - 1) {
     return makeStop('halt', 'output_loop', {
       actual: state.alike + 1,
@@ -155,7 +161,7 @@ function checkRepetition(settings: LoopSettings, state: LoopState): Verdict {
   const { memory } = state;
   if (memory === null) return allow;
   const over = memory.failingAgain === 0 ? undefined : findRepeat(memory, memory.failingAgain, settings);
-  if (over !== undefined) return makeStop('halt', 'tool_loop', makeCounters(settings, memory, over));
+  if (over !== undefined) return makeStop('halt', 'tool_loop', makeCounters(context, memory, over));
   const { turns } = memory;
   if (!mayActOnLastTurn(memory, settings)) return allow;
   // Observed calls cannot be refused, so turns that all repeat something suffice: a cycle of calls has few points.
@@ -165,14 +171,15 @@ function checkRepetition(settings: LoopSettings, state: LoopState): Verdict {
     lastTurns.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
   if (sumPoints(memory) < (isStreak ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
     return allow;
-  return makeStop('halt', 'tool_loop', makeCounters(settings, memory));
+  return makeStop('halt', 'tool_loop', makeCounters(context, memory));
 }
 
 /** Returns the hint if the points reach `notePoints` and the last turn is a repetition. */
-function findHint(settings: LoopSettings, memory: LoopMemory | null): LoopHint | undefined {
+function findHint(context: LoopContext, memory: LoopMemory | null): LoopHint | undefined {
+  const { settings } = context;
   if (memory === null || sumPoints(memory) < settings.notePoints || !mayActOnLastTurn(memory, settings))
     return undefined;
-  return { counters: makeCounters(settings, memory) };
+  return { counters: makeCounters(context, memory) };
 }
 
 function makeStop(kind: Stop['kind'], code: 'tool_loop' | 'output_loop', counters: Counters): Stop {
@@ -180,11 +187,21 @@ function makeStop(kind: Stop['kind'], code: 'tool_loop' | 'output_loop', counter
 }
 
 /** The counters of the repetition of a call, or else of the last turn. */
-function makeCounters(settings: LoopSettings, memory: LoopMemory, repeated: Repeated = memory.turns.at(-1)!): Counters {
+function makeCounters(
+  { settings, findHabit }: LoopContext,
+  memory: LoopMemory,
+  repeated: Repeated = memory.turns.at(-1)!,
+): Counters {
   const { name, evidence, times, of, secs } = repeated;
   const stale = memory.turns.filter(({ points }) => points > 0).length;
   const actual = sumPoints(memory);
-  return { name, evidence, times, of, secs, stale, turns: memory.turns.length, actual, limit: settings.haltPoints };
+  const habit = findHabit(name);
+  const maySpace = evidence === 'same_call' || evidence === 'same_cycle';
+  return {
+    ...{ name, evidence, times, of, secs, stale, turns: memory.turns.length, actual, limit: settings.haltPoints },
+    ...(maySpace && { poll_secs: settings.pollSecs }),
+    ...(habit !== undefined && { habit }),
+  };
 }
 
 /** The result mark of a refusal. */

@@ -26,12 +26,16 @@ export interface Score {
   readonly points: number;
   readonly times: number;
   readonly first: number;
+  /** Whether the agent waited before it made the same call again, as one does that polls. */
+  readonly spaced?: true;
 }
 
 /** A shorter answer is inconclusive: many different calls return it. */
 const answerLengthMin = 50;
 /** Similarity from which two calls request nearly the same. */
 const sameRequestThreshold = 0.5;
+/** The most points of a same call after a wait: the turns of a window never reach a hint with it. */
+const spacedPointsMax = 1;
 
 /** Scores a settled call. */
 export function scoreCall(
@@ -64,13 +68,16 @@ function scoreSuccess(
   const { mark, name, call } = settled;
   const { seen: pastCalls } = memory;
   const last = findLastSuccess(pastCalls, call);
+  const reached = last?.reached === false ? findLastSuccess(pastCalls, call, true) : last;
+  const spaced = reached !== undefined && isSpaced(pastCalls, reached, settled.atMs, settings, habit);
   if (last?.exact === mark.exact) {
-    const spaced = habit === 'poll' && settled.atMs - last.atMs >= 1000 * settings.pollSecs;
-    if (spaced || habit === 'wait') return noRepeat;
+    if ((spaced && habit === 'poll') || habit === 'wait') return noRepeat;
     const same = countAlike(pastCalls, (past) => past.call === call && past.ok && past.exact === mark.exact);
-    return last === pastCalls.at(-1)
-      ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
-      : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
+    const score: Score =
+      last === pastCalls.at(-1)
+        ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
+        : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
+    return spaced ? lowerScore(score) : score;
   }
   // A changed count, the next item, a longer log: a similar answer to the same call is no repeat.
   if (habit === 'page' || habit === 'move' || last?.loose === mark.loose) return noRepeat;
@@ -79,16 +86,46 @@ function scoreSuccess(
     return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same };
   }
   if (isNearRepeat(memory, settled, settings)) {
-    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: pastCalls.length };
+    const near: Score = { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: pastCalls.length };
+    return spaced ? lowerScore(near) : near;
   }
   return noRepeat;
 }
 
-/** The last success of a call; a plain loop, since it runs on every call. */
-function findLastSuccess(pastCalls: readonly PastCall[], call: number): PastCall | undefined {
+/**
+ * Whether `pollSecs` passed before the same call came again. A tool that polls by its habit may be called among
+ * others; for any other tool one of the steps since the last call must have lasted that long, so that a cycle of quick
+ * calls stays a cycle.
+ */
+export function isSpaced(
+  pastCalls: readonly PastCall[],
+  last: PastCall,
+  atMs: number,
+  { pollSecs }: LoopSettings,
+  habit: Habit | undefined,
+): boolean {
+  const pauseMs = 1000 * pollSecs;
+  if (atMs - last.atMs < pauseMs) return false;
+  if (habit === 'poll') return true;
+  let nextMs = atMs;
   for (let at = pastCalls.length - 1; at >= 0; at--) {
     const past = pastCalls[at]!;
-    if (past.call === call && past.ok) return past;
+    if (nextMs - past.atMs >= pauseMs) return true;
+    if (past === last) return false;
+    nextMs = past.atMs;
+  }
+  return false;
+}
+
+function lowerScore(score: Score): Score {
+  return { ...score, points: Math.min(spacedPointsMax, score.points), spaced: true };
+}
+
+/** The last success of a call; a plain loop, since it runs on every call. */
+function findLastSuccess(pastCalls: readonly PastCall[], call: number, reached = false): PastCall | undefined {
+  for (let at = pastCalls.length - 1; at >= 0; at--) {
+    const past = pastCalls[at]!;
+    if (past.call === call && past.ok && (past.reached || !reached)) return past;
   }
   return undefined;
 }

@@ -28,7 +28,7 @@ export function recordSettledCall(
   memory.answered = true;
   if (habit === 'off') return;
   const { name, call, mark, reached, chances, atMs } = settled;
-  const { evidence, points, times, first } = scoreCall(memory, settled, settings, habit);
+  const { evidence, points, times, first, spaced = false } = scoreCall(memory, settled, settings, habit);
   const { seen: pastCalls } = memory;
   if (mark.ok && hasFailure(memory) && pastCalls.findLast((past) => past.call === call)?.ok === false) {
     clearFailurePoints(memory, name);
@@ -38,7 +38,7 @@ export function recordSettledCall(
   if (pastCalls.length >= pastCallsMax) pastCalls.shift();
   const { ok, exact, loose, length, retryable = false } = mark;
   pastCalls.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
-  const repeats = evidence === 'same_call' || evidence === 'same_cycle' || !reached;
+  const repeats = ((evidence === 'same_call' || evidence === 'same_cycle') && !spaced) || !reached;
   state.between = Math.max(state.between, repeats ? nothingNew : somethingNew);
   const secs = Math.round((atMs - sinceMs) / 1000);
   const isNews = evidence === 'news' && ok;

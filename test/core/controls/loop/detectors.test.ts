@@ -371,16 +371,17 @@ test('a call that keeps failing is refused for a minute; a call with retryable f
   assert.equal(failing({ ...markText('busy', false), retryable: true }).judge(call), allow);
 });
 
-test('a tool with the habit wait or poll is not refused for repeats of other tools', () => {
+test('a tool with the habit wait, and any tool after a pause, is not refused for repeats of other tools', () => {
   for (const [habit, verdict] of [
     ['wait', 'allow'],
-    ['poll', 'allow'],
+    ['poll', 'deny'],
     ['page', 'deny'],
   ] as const) {
     const agent = watched({ tools: { sleep: habit } });
     for (let i = 0; i < 2; i++) agent.turn('sleep', 1, 'slept');
     for (let i = 0; i < 8; i++) agent.turn('read', 7, 'same');
-    assert.equal(agent.judge({ name: 'sleep', fingerprint: 1 }, 5_000).kind, verdict, habit);
+    assert.equal(agent.judge({ name: 'sleep', fingerprint: 1 }, 4_999).kind, verdict, habit);
+    assert.equal(agent.judge({ name: 'sleep', fingerprint: 1 }, 5_000).kind, 'allow', habit);
   }
 });
 

@@ -135,9 +135,9 @@ test('a repeat is reported with its count, the number of calls and the duration'
   const cycle = watched();
   for (let i = 0; i < 9; i++) cycle.turn('read', i % 2, `answer ${letter(i % 2)}`);
   const counters = { name: 'read', evidence: 'same_cycle', times: 5, of: 9, secs: 8, stale: 7, turns: 9 };
-  assert.deepEqual(cycle.told(), { ...counters, actual: 14, limit: 24 });
+  assert.deepEqual(cycle.told(), { ...counters, actual: 14, limit: 24, poll_secs: 5 });
 
-  const slow = watched({ notePoints: 3 }, 500_500);
+  const slow = watched({ notePoints: 1 }, 500_500);
   for (let i = 0; i < 2; i++) slow.turn('read', 1, 'same');
   assert.equal(slow.told()?.secs, 501);
 
@@ -192,7 +192,7 @@ test('a refused repeat is a turn of the same kind, does not halt and does not co
   agent.runs('read', 9, 'other');
   for (let i = 0; i < 7; i++) agent.runs('read', 7, 'same');
   const counters = { name: 'read', evidence: 'same_call', times: 7, of: 7, secs: 6, turns: 8 };
-  assert.deepEqual(agent.refusal('read', 7).counters, { ...counters, stale: 6, actual: 18, limit: 20 });
+  assert.deepEqual(agent.refusal('read', 7).counters, { ...counters, stale: 6, actual: 18, limit: 20, poll_secs: 5 });
   agent.refused('read', 7);
   assert.deepEqual([agent.kinds().at(-1), agent.kinds().length], ['same_call', 9]);
   assert.equal(agent.halted(), false);
