@@ -127,8 +127,25 @@ async function command(server: RedisServer, ...args: string[]): Promise<unknown>
 const flush = (server: RedisServer) => command(server, 'FLUSHALL');
 const snapshot = (server: RedisServer) => command(server, 'SAVE');
 
+/**
+ * The store forgets. Where the machine stood still for a large part of the two seconds of grace, nobody remembers in
+ * time, which says nothing of the store: it is tried again.
+ */
+async function amnesia(how: 'flushed' | 'fallen back', server: RedisServer, form: Form, told: Report): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const tried = report(form);
+    const stall = await idleTwin();
+    await forget(how, server, form, tried);
+    const stalledMs = await stall();
+    if (tried.faults.length > 0 && stalledMs > 200 && attempt < 6) continue;
+    for (const fault of tried.faults) told.fault(true, `${fault} (an idle twin stood still for ${stalledMs} ms)`);
+    Object.assign(told.figures, tried.figures);
+    return;
+  }
+}
+
 /** The store forgets everything, or what it heard last: open stays open, used stays used, spent stays spent. */
-async function amnesia(
+async function forget(
   how: 'flushed' | 'fallen back',
   server: RedisServer,
   { short }: Form,

@@ -93,7 +93,7 @@ testWithRedis('attack 08: Redis has no input after the timeout', async (context)
     other.close();
   });
   storeInput(store, 'card-1', 'canary', 60_000);
-  storeInput(store, 'card-2', 'canary', 500);
+  storeInput(store, 'card-2', 'canary', 3_000);
   await store.shared.settled();
   assert.equal(await readInput(other, 'card-2'), 'canary');
   await until(async () => (await other.shared.read(inputKey('card-2'), 1)).length === 0);
