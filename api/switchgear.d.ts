@@ -299,7 +299,11 @@ export type EntryBody = {
     readonly resultHits?: readonly RuleHit[];
     readonly stillRuns?: boolean;
 } | {
-    readonly type: 'work-ended' | 'permit-renewed';
+    readonly type: 'work-ended';
+    readonly permit: Permit;
+    readonly cost?: Cost;
+} | {
+    readonly type: 'permit-renewed';
     readonly permit: Permit;
 } | {
     readonly type: 'breaker-tuned';

@@ -83,6 +83,13 @@ const inTheRoot = new Set([
   ...['chain.schema.json', 'policy.schema.json'],
 ]);
 
+/** The kinds of files in a folder; the first folder that fits counts. */
+const fileKinds: Readonly<Record<string, readonly string[]>> = {
+  'src/': ['.ts'],
+  'test/fixtures/': ['.gz', '.json', '.jsonl', '.md', '.ts', '.txt', '.yaml'],
+  'test/': ['.json', '.md', '.ts'],
+};
+
 /** Parts of the policy that read files or write pages: only its own door and the command reach them. */
 const outOfReachOfTheRoot = /^src\/(?:document\/|policy\/(?:index\.ts|file\/|pages\/))/;
 
@@ -108,6 +115,14 @@ function hits(path: string, pattern: RegExp): string[] {
 
 const folderOf = (path: string): string => path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
 const targetOf = (path: string, specifier: string): string => posix.join(posix.dirname(path), specifier);
+
+rule('src and test hold files of known kinds alone', (found) => {
+  for (const path of everything) {
+    const kinds = Object.entries(fileKinds).find(([folder]) => path.startsWith(folder))?.[1];
+    if (kinds !== undefined && !kinds.includes(posix.extname(path)))
+      found.push(`${path}: delete this file, or add its kind to fileKinds in test/tidy.test.ts`);
+  }
+});
 
 rule('imports point inward, as the table says', (found) => {
   for (const path of source) {

@@ -119,10 +119,13 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
         tasks.get(task)?.addEvent(name, { 'switchgear.breaker': entry.name }, wallMs);
         return;
       }
+      case 'work-ended':
       case 'usage-observed': {
+        if (entry.cost === undefined) return;
         const { micros, tokens } = entry.cost;
         const cost = { 'switchgear.tokens': tokens, 'switchgear.cost_usd': micros / 1_000_000 };
-        tasks.get(task)?.addEvent('switchgear.usage', { 'gen_ai.request.model': entry.model, ...cost }, wallMs);
+        const model = entry.type === 'work-ended' ? entry.permit.action.name : entry.model;
+        tasks.get(task)?.addEvent('switchgear.usage', { 'gen_ai.request.model': model, ...cost }, wallMs);
         return;
       }
       default:

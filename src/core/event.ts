@@ -41,10 +41,12 @@ export interface ActionSettled extends At {
   readonly stillRuns?: boolean;
 }
 
-/** The work of a call past its time limit has ended. */
+/** The work of a call that was given up has ended: at its time limit, or when its task halted. */
 export interface WorkEnded extends At {
   readonly type: 'work-ended';
   readonly permit: Permit;
+  /** What the call costs: its usage, or what was reserved if its usage is unknown. */
+  readonly cost?: Cost;
 }
 
 /** The owner of a permit is alive: its lease is renewed. */
@@ -207,7 +209,8 @@ export type EntryBody =
       readonly resultHits?: readonly RuleHit[];
       readonly stillRuns?: boolean;
     }
-  | { readonly type: 'work-ended' | 'permit-renewed'; readonly permit: Permit }
+  | { readonly type: 'work-ended'; readonly permit: Permit; readonly cost?: Cost }
+  | { readonly type: 'permit-renewed'; readonly permit: Permit }
   | { readonly type: 'breaker-tuned'; readonly name: string; readonly overrides: Readonly<Record<string, unknown>> }
   | {
       readonly type: 'failure-counted';

@@ -301,8 +301,8 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         case 'work-ended': {
           const call = calls.get(entry.permit.action.id);
           for (const each of lineOf(call?.task)) each.reservedMicros -= call!.worstMicros;
-          // A model call that the halt of its task cut is charged when it ends.
-          if (call?.outcome === 'success') spent(call.task, call.costMicros);
+          // A model call that was given up is charged when it ends: without usage with what was reserved.
+          if (call !== undefined) spent(call.task, call.outcome === 'failure' ? call.worstMicros : call.costMicros);
           return;
         }
         case 'delegation-returned': {

@@ -114,7 +114,8 @@ function applyEntry(run: JournalReplay, entry: Entry): void {
     case 'work-ended':
     case 'permit-renewed': {
       const { type, permit } = entry;
-      applyAll(state.panelFor(permit.action, entry.breaker), { type, atMs, permit });
+      const cost = entry.type === 'work-ended' ? entry.cost : undefined;
+      applyAll(state.panelFor(permit.action, entry.breaker), { type, atMs, permit, ...(cost && { cost }) });
       return;
     }
     case 'delegation-returned':

@@ -3,13 +3,13 @@
  * once. Entries differ only in who runs the call and in how a refusal is delivered.
  */
 
-import { type Action, cancelled, type Outcome, success } from '../../core/action.ts';
+import { type Action, type Cost, cancelled, type Outcome, type Permit, success } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { haltUnpriced } from '../tasks/halt.ts';
-import { applyAndCheck, recordPermitEvent } from '../tasks/task-events.ts';
+import { checkLimits, recordPermitEvent } from '../tasks/task-events.ts';
 import {
   type AdmitResult,
   admitAction,
@@ -51,7 +51,7 @@ export interface EndingOptions {
   readonly partial?: object | undefined;
 }
 
-/** Settles a call by its ending, once. The ending of a call that timed out frees its slot and counts its cost. */
+/** Settles a call by its ending, once. The ending of a call that was given up frees its slot and counts its cost. */
 export function settleEnding(
   runtime: Runtime,
   call: LeasedCall,
@@ -60,7 +60,7 @@ export function settleEnding(
   { isUncut = false, shown, partial }: EndingOptions = {},
 ): void {
   if (call.settled) {
-    settleLate(runtime, call, ending, options);
+    settleLate(runtime, call, ending, options, partial);
     return;
   }
   const { site, permit } = call;
@@ -89,17 +89,51 @@ export function settleEnding(
   settleCall(runtime, call, outcome, settlement, atMs);
 }
 
-function settleLate(runtime: Runtime, { site, permit }: LeasedCall, ending: CallEnding, options: GuardOptions): void {
+/**
+ * Settles the late ending of a call that was given up: frees its slot, and replaces its reservation by its cost in one
+ * step. An unknown usage costs what was reserved, because the work was done or cut off, and nobody knows how far.
+ */
+function settleLate(
+  runtime: Runtime,
+  call: LeasedCall,
+  ending: CallEnding,
+  options: GuardOptions,
+  partial: object | undefined,
+): void {
+  const { site, permit } = call;
+  const { task } = site;
+  let late: Pick<Settlement, 'cost' | 'unpricedModel'>;
   try {
-    recordPermitEvent(runtime, 'work-ended', site, permit);
-    if ('cancelled' in ending) return;
-    const { cost, unpricedModel } = readSettlement(runtime, site, ending, options, success, permit.action);
-    if (cost === undefined || site.task === undefined) return;
-    const { name } = site.target;
+    late = readLateCost(runtime, call, ending, options, partial);
+  } catch (error) {
+    countError(runtime, 'settle', error);
+    late = { cost: reservedCost(permit) };
+  }
+  try {
+    recordPermitEvent(runtime, 'work-ended', site, permit, late.cost);
+    if (task === undefined) return;
     const atMs = runtime.clock.nowMs();
-    applyAndCheck(runtime, site.task, { type: 'usage-observed', model: name, cost, basis: name }, atMs);
-    if (unpricedModel !== undefined) haltUnpriced(runtime, site.task, unpricedModel, atMs);
+    if (late.cost !== undefined) checkLimits(runtime, task, atMs);
+    if (late.unpricedModel !== undefined) haltUnpriced(runtime, task, late.unpricedModel, atMs);
   } catch (error) {
     countError(runtime, 'settle', error);
   }
+}
+
+function readLateCost(
+  runtime: Runtime,
+  { site, permit }: LeasedCall,
+  ending: CallEnding,
+  options: GuardOptions,
+  partial: object | undefined,
+): Pick<Settlement, 'cost' | 'unpricedModel'> {
+  const { action } = permit;
+  if (partial !== undefined) return { cost: readPartialCost(runtime, site, partial, options, action) };
+  if (!('value' in ending)) return { cost: reservedCost(permit) };
+  return readSettlement(runtime, site, ending, options, success, action);
+}
+
+/** The reserved amounts as an estimated cost; undefined if nothing was reserved. */
+function reservedCost({ action: { worstMicros: micros, worstTokens: tokens } }: Permit): Cost | undefined {
+  return micros + tokens > 0 ? { micros, tokens, estimated: true } : undefined;
 }

@@ -1,6 +1,6 @@
 /** Events of a task: each is journalled and applied to the task's controls; then the limits are checked. */
 
-import type { Permit } from '../../core/action.ts';
+import type { Cost, Permit } from '../../core/action.ts';
 import { applyAll, checkAll } from '../../core/decide.ts';
 import type { ControlEvent, EntryBody } from '../../core/event.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -38,16 +38,18 @@ export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): vo
   }
 }
 
-/** Records that the work of a timed-out call ended, or that a lease was renewed. */
+/** Records that a lease was renewed, or that the work of a call that was given up ended, with its cost. */
 export function recordPermitEvent(
   runtime: Runtime,
   type: 'work-ended' | 'permit-renewed',
   site: CallSite,
   permit: Permit,
+  cost?: Cost,
 ): void {
   const atMs = runtime.clock.nowMs();
-  applyAll(site.panel, { type, atMs, permit });
-  appendEntry(runtime, { type, permit }, site.place, atMs);
+  const event = { type, permit, ...(cost && { cost }) };
+  applyAll(site.panel, { ...event, atMs });
+  appendEntry(runtime, event, site.place, atMs);
 }
 
 /** Whether the last turn of a task brought nothing new. */

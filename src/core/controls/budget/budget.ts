@@ -78,12 +78,12 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
           state.reservedTokens += event.action.worstTokens;
           return state;
         case 'action-settled':
-          if (event.stillRuns !== true) release(state, event.permit.action); // Work that still runs may still cost.
+        case 'work-ended': {
+          const stillRuns = event.type === 'action-settled' && event.stillRuns === true;
+          if (!stillRuns) release(state, event.permit.action); // Work that still runs may still cost.
           if (event.cost !== undefined) spend(state, event.cost);
           return state;
-        case 'work-ended':
-          release(state, event.permit.action);
-          return state;
+        }
         case 'usage-observed':
           spend(state, event.cost);
           return state;

@@ -85,10 +85,13 @@ export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetC
       const amount = costInUnit(unit, cost) - reserved;
       return { amount, atMs: amount > 0 ? atMs : permit.atMs };
     }
-    case 'work-ended':
-      return unit === 'calls'
-        ? undefined
-        : { amount: -computeNeed(budget, event.permit.action), atMs: event.permit.atMs };
+    case 'work-ended': {
+      const { permit, cost } = event;
+      if (unit === 'calls') return undefined;
+      // One charge: between a refund and a second charge, another process could take the amount.
+      const amount = costInUnit(unit, cost) - computeNeed(budget, permit.action);
+      return { amount, atMs: amount > 0 ? atMs : permit.atMs };
+    }
     case 'usage-observed':
       return { amount: costInUnit(unit, event.cost), atMs };
     case 'call-observed':
