@@ -3,6 +3,7 @@
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sessionFilesMax, tailBytesMax } from '../core/limits.ts';
+import { openRegularFile } from '../platform/regular-file.ts';
 import { claudeSessionReader } from './claude-code/session-file.ts';
 import { codexSessionReader } from './codex/session-file.ts';
 import { geminiSessionReader } from './gemini/session-file.ts';
@@ -11,7 +12,6 @@ import type { AgentCommand } from './reading/agent-command.ts';
 import type { AgentEvent } from './reading/agent-event.ts';
 import { fileTail } from './reading/file-tail.ts';
 import { asObject, asText, type Reader } from './reading/reader.ts';
-import { openRegularFile } from './reading/regular-file.ts';
 
 /** Options of `sessionWatch`. */
 export interface SessionWatchOptions {

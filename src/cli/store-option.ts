@@ -1,9 +1,10 @@
 /** Finds and opens the store of a command: `--store`, else `SWITCHGEAR_STORE`, else a file of the user. */
 
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, readFileSync, readSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
+import { openRegularFile } from '../platform/regular-file.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { type ParsedArgs, type Terminal, usageError } from './command.ts';
 
@@ -205,12 +206,14 @@ function nameStore(error: unknown, { name }: StoreAddress): unknown {
 function checkSqliteFile(path: string): void {
   const head = Buffer.alloc(16);
   let read = 0;
+  const opened = openRegularFile(path);
+  if (opened === undefined) return; // Opening the store creates the file, or reports the error.
   try {
-    const file = openSync(path, 'r');
-    read = readSync(file, head);
-    closeSync(file);
+    read = readSync(opened.file, head);
   } catch {
-    return; // Opening the store creates the file, or reports the error.
+    return; // The same.
+  } finally {
+    closeSync(opened.file);
   }
   if (read > 0 && head.toString('latin1') !== 'SQLite format 3\0') {
     throw new SwitchgearError(

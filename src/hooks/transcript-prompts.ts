@@ -1,8 +1,8 @@
 /** Looks for prompts of a person and results of calls in the session file of a host, which lacks made-up ones. */
 
 import { closeSync, readSync } from 'node:fs';
-import { openRegularFile } from '../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax } from '../core/limits.ts';
+import { openRegularFile } from '../platform/regular-file.ts';
 
 /** The size of a session file, and whether it contains a prompt; undefined if that cannot be told. */
 export function findPrompt(

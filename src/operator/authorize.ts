@@ -63,6 +63,13 @@ export async function authorizeOperator(store: Store, request: OperatorRequest):
 
 /** The error for a command of an agent. It says where a person can answer. */
 function belowAgentError({ by, name, id }: Extract<Placement, { readonly kind: 'guarded' }>['agent']) {
+  if (by === 'hidden') {
+    return new SwitchgearError(
+      'operator_required',
+      'refused: the processes above this one are hidden from it, and one of them may be an agent that this store ' +
+        'guards; a person can run the command in a terminal that sees them (/proc)',
+    );
+  }
   const where = by === 'run' ? `the run ${id}` : `the session ${id}`;
   return new SwitchgearError(
     'operator_required',

@@ -1,10 +1,18 @@
 /** The protected files that a command of git would change in the folder of its repository. */
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isMatch } from '../core/glob.ts';
 import { gitIndexBytesMax } from '../core/limits.ts';
-import { findOwnFile, listOwnBelow, type OwnPath, type OwnTargets, resolveRealPath } from './own-files.ts';
+import {
+  findOwnFile,
+  listOwnBelow,
+  type OwnPath,
+  type OwnTargets,
+  resolveRealPath,
+  searchedBytesMax,
+} from './own-files.ts';
+import { readRegularFile } from './regular-file.ts';
 import { findRepository } from './shell-programs.ts';
 
 /** Verbs that change files of the working folder which they are given by name. */
@@ -104,12 +112,7 @@ function isFolder(path: string): boolean {
 
 /** The index of a repository; undefined if it is too large or cannot be read. */
 function readIndex(repository: string): Buffer | undefined {
-  try {
-    const path = join(repository, '.git', 'index');
-    return statSync(path).size > gitIndexBytesMax ? undefined : readFileSync(path);
-  } catch {
-    return undefined;
-  }
+  return readRegularFile(join(repository, '.git', 'index'), gitIndexBytesMax);
 }
 
 /** Bytes of an entry of the index before its path, and the places of its time of change and its size. */
@@ -141,11 +144,7 @@ function stateOf(
 function isIgnored({ real }: OwnPath, repository: string): boolean {
   let text = '';
   for (const name of ['.gitignore', join('.git', 'info', 'exclude')]) {
-    try {
-      text += `${readFileSync(join(repository, name), 'utf8')}\n`;
-    } catch {
-      // There is no such file.
-    }
+    text += `${readRegularFile(join(repository, name), searchedBytesMax) ?? ''}\n`;
   }
   const inner = relative(resolveRealPath(repository), real);
   const names = inner.split('/');

@@ -1,9 +1,10 @@
 /** Recognizes commands of Switchgear that decide or take hooks out, also through a package runner or an interpreter. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { callPathsMax } from '../core/limits.ts';
-import { type OwnTargets, resolveRealPath } from './own-files.ts';
+import { type OwnTargets, resolveRealPath, searchedBytesMax } from './own-files.ts';
+import { readRegularFile } from './regular-file.ts';
 import { quoteWord } from './shell-programs.ts';
 
 /** Commands of Switchgear that only read, stop, or run something under guard. */
@@ -98,7 +99,8 @@ function isOwnProgramFile(path: string, programs: readonly string[]): boolean {
   if (programs.includes(path)) return true;
   if (!/^switchgear(\.[cm]?js)?$/.test(basename(path))) return false;
   try {
-    const { name } = JSON.parse(readFileSync(join(dirname(path), '..', 'package.json'), 'utf8')) as { name?: unknown };
+    const text = readRegularFile(join(dirname(path), '..', 'package.json'), searchedBytesMax);
+    const { name } = JSON.parse(String(text)) as { name?: unknown };
     return name === 'switchgear';
   } catch {
     return false;

@@ -1,9 +1,10 @@
 /** Compares paths with the files and folders of Switchgear that only a person may change: by real path and inode. */
 
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isMatch } from '../core/glob.ts';
 import { callPathsMax } from '../core/limits.ts';
+import { readRegularFile } from './regular-file.ts';
 
 export interface OwnTargets {
   /** Files that only a person may change: the store, policies, hook settings. */
@@ -108,15 +109,11 @@ export function listOwnBelow(folder: string, cwd: string, targets: OwnTargets): 
 
 /** Whether a small file contains a text. */
 export function containsText(path: string, text: string): boolean {
-  try {
-    return statSync(path).size <= searchedBytesMax && readFileSync(path, 'utf8').includes(text);
-  } catch {
-    return false;
-  }
+  return readRegularFile(path, searchedBytesMax)?.includes(text) ?? false;
 }
 
 /** The largest file that is searched. */
-const searchedBytesMax = 262_144;
+export const searchedBytesMax = 262_144;
 
 /** Whether a path matches a pattern of a shell; only two stars cross folders. */
 function isGlobMatch(pattern: string, path: string, isPrefix: boolean): boolean {

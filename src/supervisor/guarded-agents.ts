@@ -31,7 +31,8 @@ export type Placement = {
 
 /** An agent that a store guards. */
 export interface GuardedAgent {
-  readonly by: 'run' | 'hooks';
+  /** `hidden`: which agent it is cannot be told, because the processes above are hidden. */
+  readonly by: 'run' | 'hooks' | 'hidden';
   /** The name of the agent, and its task or session. */
   readonly name: string;
   readonly id: string;
@@ -98,7 +99,7 @@ export async function readRecordedHosts(
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
 async function readGuardedAgents(
   store: Store,
-): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean }> {
+): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean; readonly hasRecords: boolean }> {
   const runs = (await readRuns(store)).map(fromRun);
   const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
   const atMs = store.clock.nowMs();
@@ -106,7 +107,8 @@ async function readGuardedAgents(
   const agents = [...runs, ...hosts].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
-  return { agents, isComplete: runs.length < agentRunsMax && cells.length < agentRunsMax };
+  const isComplete = runs.length < agentRunsMax && cells.length < agentRunsMax;
+  return { agents, isComplete, hasRecords: runs.length + hosts.length > 0 };
 }
 
 function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
@@ -165,7 +167,9 @@ export async function placeProcess(
   chain: ProcessChain = readProcessChain(),
   own?: ProcessInfo,
 ): Promise<Placement> {
-  const { agents: all, isComplete } = await readGuardedAgents(store);
+  const { agents: all, isComplete, hasRecords } = await readGuardedAgents(store);
+  // Whoever hides processes from this one may hide an agent above it, and that an agent runs.
+  if (chain.isHidden && hasRecords) return { kind: 'guarded', agent: hiddenAgent, chain };
   const isOwn = ({ process: agent }: GuardedAgent) => own !== undefined && agent && isSameProcess(agent, own);
   const agents = all.filter((agent) => !isOwn(agent));
   const guarding = agents.find((agent) => isBelow(agent, chain, env));
@@ -177,6 +181,8 @@ export async function placeProcess(
   if (!isComplete) return { kind: 'unknown', reason: 'the store has too many sessions to read them all', chain };
   return { kind: 'operator', chain };
 }
+
+const hiddenAgent: GuardedAgent = { by: 'hidden', name: 'an agent', id: '', isRunning: true };
 
 function isBelow(agent: GuardedAgent, { links }: ProcessChain, env: Environment): boolean {
   const { process: agentProcess, members = [], supervisor, mark } = agent;

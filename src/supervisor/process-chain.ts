@@ -1,13 +1,15 @@
 /** The ancestors of a process, from its parent to the first process of the system. */
 
 import { ancestorsMax } from '../core/limits.ts';
-import { findProcess, type ProcessInfo, readProgramName } from './process-table.ts';
+import { findProcess, isHiddenProcess, type ProcessInfo, readProgramName } from './process-table.ts';
 
 export interface ProcessChain {
   /** The process itself, its parent, and so on. */
   readonly links: readonly ProcessInfo[];
   /** Whether the chain was read up to the first process of the system. */
   readonly isComplete: boolean;
+  /** Whether a process of the chain runs, but its files are covered by another file system. */
+  readonly isHidden?: boolean;
 }
 
 /** Reads the chain of a process, by default of this one. */
@@ -15,6 +17,7 @@ export function readProcessChain(from: number = process.pid): ProcessChain {
   const links: ProcessInfo[] = [];
   let pid = from;
   while (links.length < ancestorsMax) {
+    if (isHiddenProcess(pid)) return { links, isComplete: false, isHidden: true };
     const link = findProcess(pid);
     if (link === undefined) return { links, isComplete: false };
     links.push(link);

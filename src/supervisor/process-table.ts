@@ -1,6 +1,6 @@
 /** Lists the processes of this machine: from /proc if it exists, otherwise with `ps`. */
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { processesMax } from '../core/limits.ts';
 
@@ -72,6 +72,28 @@ function parseStat(pid: number, text: string, allowsZombie = false): ProcessInfo
   const began = fields[19] ?? '';
   return { pid, parent: parent!, group: group!, session: session!, began, name, hasTerminal: terminal !== 0 };
 }
+
+/**
+ * Whether the files of a process do not come from the kernel although this process could signal it, as when another
+ * file system is mounted over them. Processes of other users, which a system may hide, are not meant.
+ */
+export function isHiddenProcess(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const path = `/proc/${pid}/stat`;
+    if (statfsSync(path).type === procFileSystem && readStat(pid)?.startsWith(`${pid} (`)) return false;
+  } catch {
+    // The process has ended, belongs to another user, or is hidden.
+  }
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The number of the file system of /proc on Linux. */
+const procFileSystem = 0x9fa0;
 
 /** Whether the environment of a process contains a text; false if it cannot be read. */
 export function hasEnvironmentMark(process: ProcessInfo, mark: string): boolean {

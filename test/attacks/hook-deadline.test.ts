@@ -1,8 +1,8 @@
 /** Hooks that are kept from deciding: payloads, files and stores that never end or never answer. */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { openSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, openSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -139,3 +139,53 @@ test('attack 27: a pipe or a device as transcript does not keep the hook from an
     assert.equal(output, undefined, path);
   }
 });
+
+const kinds: Readonly<Record<string, (path: string) => void>> = {
+  'a pipe': (path) => execFileSync('mkfifo', [path]),
+  'a link to a device without end': (path) => symlinkSync('/dev/zero', path),
+};
+
+for (const [kind, put] of Object.entries(kinds)) {
+  test(
+    `attack 27: files of the project, the store and its marker that are ${kind} do not hold a hook`,
+    long,
+    (context) => {
+      const { folder, clear } = newSession('claude-code');
+      context.after(clear);
+      const state = join(folder, 'state');
+      const run = (command: string) => {
+        const { hook_event_name, tool_name } = calls['claude-code']!;
+        const call = { hook_event_name, tool_name, tool_input: { command }, tool_use_id: `c-${command}` };
+        const { stdout, error } = spawnSync(process.execPath, [bin, 'hook', 'claude-code'], {
+          ...{
+            cwd: folder,
+            encoding: 'utf8',
+            env: hookEnvironment(folder, `sqlite:${state}/state.db`),
+            timeout: 30_000,
+          },
+          input: JSON.stringify({ session_id: 's-1', cwd: folder, ...call }),
+        });
+        assert.equal(error, undefined);
+        return stdout.includes('"deny"') ? 'deny' : stdout;
+      };
+      assert.equal(run('ls'), '');
+      const replaced: readonly (readonly [string, string, string])[] = [
+        ['switchgear.toml', 'ls', 'deny'],
+        ['state/state.db', 'ls', 'deny'],
+        [`state/${readdirSync(state).find((name) => name.startsWith('.switchgear-'))}`, 'ls', ''],
+        ['.git/index', 'git reset --hard', ''],
+        ['.gitignore', 'git clean -fd', 'deny'],
+        ['package.json', './bin/switchgear status', ''],
+      ];
+      for (const name of ['.git', 'bin']) mkdirSync(join(folder, name));
+      writeFileSync(join(folder, 'bin/switchgear'), '');
+      for (const [name, command, answer] of replaced) {
+        const path = join(folder, name);
+        rmSync(path, { force: true });
+        put(path);
+        assert.equal(run(command), answer, name);
+        rmSync(path);
+      }
+    },
+  );
+}

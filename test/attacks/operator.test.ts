@@ -1,7 +1,7 @@
 /** Commands that decide, called by the agent that they are about, and by operators in various places. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -117,6 +117,34 @@ test('attack 02: what leaves the tree of an agent without its variables is not t
   const logs = ['first.log', 'orphan.log', 'pty.log', 'both.log'];
   await until(() => logs.every((name) => read(name).includes('over')));
   for (const name of logs) assert.match(read(name), /refused/, `${name}: ${read(name)}`);
+  assert.equal(cardOf(place, 'ask-1')?.state, 'open');
+  await below.end();
+});
+
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
+
+test('attack 02: an agent that hides processes from the command is not taken for an operator', {
+  skip: !canMount && 'the system allows no mounts',
+}, async () => {
+  const place = home();
+  ask(place);
+  const approve = `script -qec '${command.replaceAll("'", '')} inbox approve ask-1' /dev/null < /dev/null`;
+  const ways = [
+    'mount -t tmpfs none /proc',
+    'mkdir -p empty; mount --bind empty /proc/$supervisor; mount --bind empty /proc/$agent',
+    'mount --bind /proc/1 /proc/$supervisor; mount --bind /proc/1 /proc/$agent',
+    'cp /proc/1/stat forged; mount --bind forged /proc/$agent/stat; mount --bind forged /proc/$supervisor/stat',
+  ];
+  const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}' supervisor=$PPID agent=$$`;
+  const scripts = ways.map((way) => [way, `${way}; ${approve}`] as const);
+  for (const [index, [, script]] of scripts.entries()) writeFileSync(join(place.folder, `way-${index}.sh`), script);
+  const below = agent(
+    place,
+    scripts.map((_, index) => `${clean} unshare -rm sh way-${index}.sh; echo over`).join('\n'),
+  );
+  await below.done();
+  const said = below.out().split('over').slice(0, -1);
+  for (const [index, way] of ways.entries()) assert.match(said[index] ?? '', /refused/, `${way}: ${below.out()}`);
   assert.equal(cardOf(place, 'ask-1')?.state, 'open');
   await below.end();
 });

@@ -5,8 +5,8 @@
 
 import { closeSync, readSync } from 'node:fs';
 import { tailBytesMax } from '../../core/limits.ts';
+import { openRegularFile } from '../../platform/regular-file.ts';
 import { boundedLines } from './bounded-lines.ts';
-import { openRegularFile } from './regular-file.ts';
 
 /** Reads a growing file piece by piece. */
 export interface FileTail {

@@ -1,7 +1,8 @@
 /** The policy files that the user trusts: one file per digest in a state folder. */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile } from '../../platform/regular-file.ts';
 import type { Terminal } from '../command.ts';
 import { stateFolder, userStateFolder } from '../store-option.ts';
 import type { CallerPlace } from './policy-in-force.ts';
@@ -25,12 +26,14 @@ export function readTrust(digest: string, folder: string): TrustRecord | undefin
     const { uid, mode } = statSync(path);
     const isOwn = process.getuid === undefined || uid === process.getuid();
     if (!isOwn || (mode & 0o022) !== 0) return undefined;
-    const { file, by, atMs } = JSON.parse(readFileSync(path, 'utf8')) as Partial<TrustRecord>;
+    const { file, by, atMs } = JSON.parse(String(readRegularFile(path, recordBytesMax))) as Partial<TrustRecord>;
     return typeof atMs === 'number' ? { file: String(file), by: String(by), atMs } : undefined;
   } catch {
     return undefined;
   }
 }
+
+const recordBytesMax = 65_536;
 
 export function writeTrust(digest: string, record: TrustRecord, folder: string): void {
   const path = recordPath(digest, folder);

@@ -1,10 +1,10 @@
 /** Reports a conversation that is under way and of which the store knows nothing: its earlier calls do not count. */
 
 import { closeSync, readSync } from 'node:fs';
-import { openRegularFile } from '../../agents/reading/regular-file.ts';
 import type { Card } from '../../core/card.ts';
 import { hookHistoryBytes } from '../../core/limits.ts';
 import { fingerprint, openCard } from '../../guard/internal.ts';
+import { openRegularFile } from '../../platform/regular-file.ts';
 import type { TranscriptFile } from '../hosts/hook-event.ts';
 import type { HookContext } from './hook-tasks.ts';
 

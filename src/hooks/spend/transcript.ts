@@ -3,8 +3,8 @@
 import { closeSync, readSync } from 'node:fs';
 import type { Tokens } from '../../agents/reading/agent-event.ts';
 import type { Reader } from '../../agents/reading/reader.ts';
-import { openRegularFile } from '../../agents/reading/regular-file.ts';
 import { hookTranscriptBytesMax, hookUsagesMax } from '../../core/limits.ts';
+import { openRegularFile } from '../../platform/regular-file.ts';
 
 /** The read position of a file, and the usage of its last messages at that point. Plain JSON. */
 export interface ReadMark {

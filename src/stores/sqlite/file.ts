@@ -129,6 +129,7 @@ function createPrivateFile(path: string): void {
     else closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
     const stats = statSync(path);
     if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    if (!stats.isFile()) throw new Error('it is no regular file'); // Opening a pipe could block for ever.
     if ((stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;

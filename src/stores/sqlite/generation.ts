@@ -4,11 +4,12 @@
  * the named one starts with a grace period, in which processes that know the lost state write it back.
  */
 
-import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { storeGraceMs } from '../../core/limits.ts';
 import { machineBootId, machineClock } from '../../platform/machine-clock.ts';
+import { readRegularFile } from '../../platform/regular-file.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import { crc32 } from '../cells/checksums.ts';
 import { DamagedRow } from './errors.ts';
@@ -124,12 +125,16 @@ function markerPath(path: string): string {
 
 function readMarker(path: string): Marker | undefined {
   try {
-    const [id = '', inode] = readFileSync(markerPath(path), 'utf8').split('\n');
+    const text = readRegularFile(markerPath(path), markerBytesMax)?.toString();
+    if (text === undefined) return undefined;
+    const [id = '', inode] = text.split('\n');
     return { id, inode: Number(inode) };
   } catch {
     return undefined;
   }
 }
+
+const markerBytesMax = 1_024;
 
 function writeMarker(path: string, { id, inode }: Marker): void {
   try {
