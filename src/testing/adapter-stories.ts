@@ -1,6 +1,7 @@
 /** The stories of the adapter suite: scripted model behaviour and its required result in every framework. */
 
 import assert from 'node:assert/strict';
+import type { Entry } from '../core/event.ts';
 import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/api.ts';
 import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './adapter-harness.ts';
 import { promisesSettled, type SimulatedClock } from './simulated-clock.ts';
@@ -271,7 +272,19 @@ export const adapterStories: readonly AdapterStory[] = [
           throw new Error('no fire');
         });
       await play(guarded, [callTurn('chef'), done], { tools: { chef }, workers: ['chef'] });
-      assert.deepEqual(Object.values(guarded.snapshot().delegations), [{ cook: 1 }]);
+      const failed = guarded.journal().flatMap((entry) => (isFailedReturn(entry) ? [entry.worker] : []));
+      assert.deepEqual(failed, ['cook']);
+    },
+  },
+  {
+    title: 'a second user does not inherit the failed workers of the first',
+    needs: ['delegates'],
+    async run({ gear, play, reached }) {
+      const guarded = gear();
+      const first = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });
+      assert.deepEqual([first.halt, reached.broken], ['delegation_limit', 2]);
+      const second = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });
+      assert.deepEqual([second.halt, reached.broken], ['delegation_limit', 4]);
     },
   },
   {
@@ -295,4 +308,8 @@ export const adapterStories: readonly AdapterStory[] = [
 /** Waits until a condition holds: a step of a framework takes many ticks. */
 async function settleUntil(isDone: () => boolean): Promise<void> {
   for (let tick = 0; tick < 10_000 && !isDone(); tick++) await promisesSettled();
+}
+
+function isFailedReturn(entry: Entry): entry is Extract<Entry, { type: 'delegation-returned' }> {
+  return entry.type === 'delegation-returned' && entry.failed;
 }

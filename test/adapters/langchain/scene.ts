@@ -33,8 +33,15 @@ export function makeTools({ tools }: HostScene) {
   );
 }
 
+let threads = 0;
+
+/** The configuration of one conversation. */
 export function makeConfig({ stepsMax, signal }: HostScene) {
-  return { configurable: { thread_id: 'one' }, recursionLimit: 2 * stepsMax + 1, ...(signal && { signal }) };
+  return {
+    configurable: { thread_id: `thread-${++threads}` },
+    recursionLimit: 2 * stepsMax + 1,
+    ...(signal && { signal }),
+  };
 }
 
 export function countInterrupts(state: object): number {
