@@ -9,6 +9,9 @@ export type Ending = { readonly value: unknown } | { readonly error: unknown };
 
 type ErrorLists = Pick<BreakerSettings, 'countErrors' | 'ignoreErrors' | 'sameErrorOnly' | 'failure'>;
 
+/** The lists where no breaker has any. */
+export const noLists: ErrorLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false, failure: 'reported' };
+
 const ignored: Outcome = Object.freeze({ kind: 'neutral', why: 'ignored' });
 const denied: Outcome = Object.freeze({ kind: 'neutral', why: 'denied' });
 const unauthorized: Outcome = Object.freeze({ kind: 'neutral', why: 'unauthorized' });

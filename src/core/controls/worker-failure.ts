@@ -1,6 +1,6 @@
 /** Reads whether a worker's result is a failure: by its status first, by its text last. */
 
-import { isDenial, peek } from '../classify.ts';
+import { classify, type Ending, isDenial, noLists, peek } from '../classify.ts';
 import { reasonLengthMax, textLengthMax } from '../limits.ts';
 import type { DelegationSettings } from '../settings.ts';
 import { jaccard, tokenize } from '../similarity.ts';
@@ -83,8 +83,21 @@ function readStatusFailure(result: unknown): WorkerFailure | undefined {
   const { status } = fields;
   if (typeof status === 'string' && badStatus.test(status))
     return makeFailure(`Status ${status}: ${readWorkerText(result)}`);
-  return fields.completed === false ? makeFailure(`Task incomplete: ${readWorkerText(result)}`) : undefined;
+  if (fields.completed === false) return makeFailure(`Task incomplete: ${readWorkerText(result)}`);
+  if (!endsAsFailed({ value: result })) return undefined;
+  return makeFailure(readWorkerText(result) || (status === undefined ? 'Error' : `Status ${String(status)}`));
 }
+
+/**
+ * Whether work that ended so has failed: also where the request was at fault, which the breaker of a tool does not
+ * count. Denied and cancelled work has not.
+ */
+export function endsAsFailed(ending: Ending): boolean {
+  const outcome = classify(ending, noLists, 0, () => 0);
+  return outcome.kind === 'failure' || (outcome.kind === 'neutral' && callersFault.test(outcome.why));
+}
+
+const callersFault = /^(ignored|unauthorized)$/;
 
 /** The message of an error: a string, or the message of an object. */
 function errorMessage(error: unknown): string {

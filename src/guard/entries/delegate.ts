@@ -5,10 +5,11 @@
 
 import { type Action, givenBack, type Outcome, type Permit, success } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
-import { classify, readError } from '../../core/classify.ts';
+import { readError } from '../../core/classify.ts';
 import { subagentWorker, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { delegationDepthOf, findDelegationHalt } from '../../core/controls/panel.ts';
 import {
+  endsAsFailed,
   phrasesOf,
   readWorkerFailure,
   readWorkerText,
@@ -26,7 +27,7 @@ import { explainStop, refuseForGood } from '../route/admission.ts';
 import { proposeInRounds } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor, workerCell } from '../route/call-site.ts';
 import { settleCall, timeoutError } from '../route/live-call.ts';
-import { noLists, readSettlement } from '../route/outcome.ts';
+import { readSettlement } from '../route/outcome.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
 import { deliverRefusal, refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
 import type { JudgedCall, RoundsResult } from '../route/rounds.ts';
@@ -85,10 +86,10 @@ export async function delegate<T>(
   } catch (error) {
     settleCall(runtime, call, ignored);
     const { names, message } = readError(error);
-    const { kind } = classify({ error }, noLists, clock.nowMs(), () => 0);
     // Without a child task the worker never ran: the caller made a mistake.
-    if (kind === 'failure' && child !== undefined)
+    if (child !== undefined && endsAsFailed({ error })) {
       recordDelegation(runtime, site, child, failure(message || names[0]!));
+    }
     throw error;
   }
   if (ended.status === 'halted') {

@@ -2,7 +2,7 @@
 
 import { type Cost, cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import { classify, readError } from '../../core/classify.ts';
+import { classify, noLists, readError } from '../../core/classify.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Usage } from '../../ports/prices.ts';
@@ -13,9 +13,6 @@ import { findUnpricedModel, priceUsage, type ReservedCost } from '../tasks/cost.
 import type { Settlement } from './admission.ts';
 import type { CallSite } from './call-site.ts';
 import type { LeasedCall } from './live-call.ts';
-
-/** The error lists of a call without a breaker. */
-export const noLists = { countErrors: [], ignoreErrors: [], sameErrorOnly: false, failure: 'reported' } as const;
 
 /** Reads the outcome of a call from its ending. */
 export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {

@@ -1,5 +1,5 @@
 /**
- * Follows a stream that a call returned: an async generator, another async iterable, a web stream or a stream of Node.
+ * Follows a stream that a call returned: a generator, an async iterable, a web stream or a stream of Node.
  * The call settles when the stream ends, and each chunk renews its lease. A chunk that does not come in time, and the
  * halt of the task, cut the stream. A stream that is not read settles after a time.
  */
@@ -12,16 +12,25 @@ import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import type { CallEnding } from './call.ts';
 import type { CallSite } from './call-site.ts';
 import { afterHalt, type LiveCall, timeoutError } from './live-call.ts';
+import { isNodeStream, watchNodeStream } from './node-stream.ts';
 import { isWebStream, override, type WatchedSource, watchWebStream } from './web-stream.ts';
 
 /** Whether a value is a stream. */
 export function isStream(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   try {
-    return typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function';
+    return typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function' || isGenerator(value);
   } catch {
     return false; // The value cannot be inspected.
   }
+}
+
+/** Whether a value is the generator of a synchronous function. */
+function isGenerator(value: object): boolean {
+  return (
+    typeof (value as Partial<Generator>).next === 'function' &&
+    Object.prototype.toString.call(value) === '[object Generator]'
+  );
 }
 
 /** The call that returned a stream. */
@@ -69,10 +78,10 @@ export function followStream(call: StreamingCall, stream: object, onEnd: StreamE
     return stream;
   }
   try {
-    const source = new StreamSource();
+    const source = new StreamSource(isGenerator(stream));
     source.follow(follower);
     if (isWebStream(stream)) watchWebStream(stream, source);
-    else if (isNodeStream(stream)) listen(stream, source);
+    else if (isNodeStream(stream)) watchNodeStream(stream, source);
     else if ('next' in stream) watchIterator(stream, source);
     else watchIterable(stream, source);
     sources.set(stream, source);
@@ -210,7 +219,13 @@ class Follower {
 class StreamSource implements WatchedSource {
   #followers: Follower[] = [];
   #isClosed = false;
+  /** Whether its readers expect no promises. */
+  readonly #isSync: boolean;
   close: ((error: unknown) => void) | undefined;
+
+  constructor(isSync: boolean) {
+    this.#isSync = isSync;
+  }
 
   follow(follower: Follower): void {
     this.#followers = [...this.#followers.filter(({ isOver }) => !isOver), follower];
@@ -247,9 +262,13 @@ class StreamSource implements WatchedSource {
     if (cut !== undefined) {
       const error = cut.cutError;
       cut.cutError = undefined;
+      if (this.#isSync) throw error;
       return Promise.reject(error) as T;
     }
-    if (this.#isClosed) return Promise.resolve({ done: true, value: undefined }) as T;
+    if (this.#isClosed) {
+      const over = { done: true, value: undefined };
+      return (this.#isSync ? over : Promise.resolve(over)) as T;
+    }
     let result: T;
     try {
       result = this.#runInCall(run);
@@ -257,7 +276,7 @@ class StreamSource implements WatchedSource {
       this.end({ error });
       throw error;
     }
-    if (!isThenable(result)) {
+    if (this.#isSync || !isThenable(result)) {
       onAnswer(result as Awaited<T>);
       return result;
     }
@@ -333,39 +352,11 @@ function watchIterable(iterable: object, source: StreamSource): void {
         const unread = source.takeUnread();
         if (unread.length === 0) return iterator;
         const known = sources.get(iterator);
-        const ofIterator = known ?? new StreamSource();
+        const ofIterator = known ?? new StreamSource(false);
         for (const follower of unread) ofIterator.follow(follower);
         if (known === undefined) watchIterator(iterator, ofIterator);
         sources.set(iterator, ofIterator);
         return iterator;
       },
   );
-}
-
-interface NodeStream {
-  once(event: 'close', listener: () => void): unknown;
-  destroy?(error?: unknown): unknown;
-  readonly errored?: unknown;
-  readonly readableEnded?: boolean;
-  readonly destroyed?: boolean;
-}
-
-function isNodeStream(stream: object): stream is NodeStream {
-  return (
-    'readableEnded' in stream && 'destroyed' in stream && typeof (stream as Partial<NodeStream>).once === 'function'
-  );
-}
-
-/** Listens to the end of a stream of Node, which may be read in other ways than by iteration. */
-function listen(stream: NodeStream, source: StreamSource): void {
-  const onClose = () => {
-    const { errored } = stream;
-    if (errored !== undefined && errored !== null) source.end({ error: errored });
-    else if (stream.readableEnded === true) source.end({ value: stream });
-    else source.stop();
-  };
-  source.close = (error) => stream.destroy?.(error);
-  if (stream.destroyed === true) onClose();
-  else stream.once('close', onClose);
-  source.chunk(); // Its chunks are not seen, so it has the longer patience from the start.
 }

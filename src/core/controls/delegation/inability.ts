@@ -17,18 +17,27 @@ const pattern = (...alternatives: readonly string[]) => new RegExp(alternatives.
 const adverbs = '(?:(?:also|still|currently|therefore|simply|really|just|unfortunately|sadly|regrettably|now) ){0,2}';
 const unable = either('unable to', 'not able to', 'not permitted', 'not allowed');
 const future = "(?:won't|will not|wasn't|weren't) (?:be )?able to";
-const negated = either('can ?not', "can't", 'could not', "couldn't", future);
-const missing = either("(?:do not|don't|did not|didn't) (?:have|know how)", 'lack', 'have no', 'failed to');
+const negated = either('can ?not', "can't", 'can no longer', 'could not', "couldn't", future);
+const noHaving = `(?:do not|don't|did not|didn't) ${adverbs}(?:have(?! to\\b)|know how)`;
+const missing = either(noHaving, 'lack', 'have no', 'failed to');
+/** Verbs that are negated in praise and in passing: "I can't thank you enough". */
+const inPassing = '(?! (?:be (?:better|happier|more)|believe|complain|help but|stress|thank|wait)\\b)';
+/** "I searched everywhere but cannot find it": the subject stands before another verb. */
+const attempted = either('tried', 'searched', 'looked', 'checked', 'attempted', 'investigated', 'asked', 'called');
 
 /** A phrase with a first-person subject: "I cannot …", "we're unable to …", "it is not possible for me". */
 const firstPerson = pattern(
-  `\\b(?:i|we) ${adverbs}${either(negated, missing)}\\b`,
+  `\\b(?:i|we) ${adverbs}${either(negated, missing)}\\b${inPassing}`,
   `\\b(?:i|we)(?:'m|'re|'ve been| am| are| was| were| have been) ${adverbs}${unable}\\b`,
+  "\\b(?:i|we)(?:'ve not| have not| haven't) been able to\\b",
+  `\\b(?:i|we)(?:'ve| have)? ${attempted}\\b.{1,200}? (?:but|and) ${adverbs}${negated}\\b`,
   '\\b(?:not possible for (?:me|us)|(?:i|we) (?:must|have to) decline)\\b',
 );
 
-const openings = '(?:\\w+: ?)?(?:(?:sorry|apologies|unfortunately|regrettably|sadly|so|but|and|still),? ){0,2}';
-const bareMissing = either("(?:do not|don't) have", 'no ability', 'failed to');
+const label = '(?:\\w+ (?:blocked|failed|failure|error|incomplete)|\\w+): ?';
+const sorry = '(?:sorry|apologies|unfortunately|regrettably|sadly|so|but|and|still),? ';
+const openings = `(?:${label})?(?:${sorry}){0,2}`;
+const bareMissing = either("(?:do not|don't) have(?! to\\b)", 'no ability', 'failed to');
 
 /** A phrase without a subject at the beginning of a sentence: "Unable to …", "Sorry, cannot …". */
 const withoutSubject = pattern(`^\\W*${openings}${either(negated, 'unable to', 'not able to', bareMissing)}\\b`);
@@ -38,8 +47,10 @@ const troubles = either(
   ...['question', 'regression', 'vulnerabilit', 'warning'],
 );
 
-/** A search that found nothing wrong: "I could not find any issues". */
+/** A search that found nothing wrong, "I could not find any issues", and what was told to others. */
 const nothingWrong = pattern(
+  "\\bnothing (?:that )?(?:i|we) (?:can|could)(?: ?not|n?'t)\\b",
+  '\\b(?:told|informed) (?:[\\w-]+ ){1,3}(?:that )?(?:i|we)\\b',
   `\\b(?:find|see|spot|detect|identify|reproduce|have) (?:any|further|other|more)(?: [\\w-]+){0,2} ${troubles}`,
 );
 
@@ -57,6 +68,8 @@ const success = pattern(
   '\\b(?:done|fixed|finished|resolved|solved|succeeded|successful(?:ly)?|all set|is confirmed)\\b',
   '\\b(?:now works?|works? now|working now|status: (?:completed|done|ok|success))\\b',
   "\\b(?:all|tests?|checks?) (?:now )?pass(?:es|ed|ing)?\\b|\\bchanges (?:i|we)(?: have|'ve)? made\\b",
+  `\\b(?:all|every|each|\\d+)(?: [\\w-]+){1,3} (?:(?:is|are|was|were) )?${either(done, 'imported', 'exported')}\\b`,
+  `\\b(?:answer|draft|list|proof|report|results?|solution|summary|table|translation) (?:is|are) (?:attached|below)\\b`,
   "\\bhere(?:'s| is| are) (?:the|a) (?:answer|information|list|report|results?|summary)\\b|(?<!\\bto )\\bcomplete$",
 );
 
@@ -84,11 +97,22 @@ function isSuccess(clause: string): boolean {
   return success.test(clause) && !negation.test(clause);
 }
 
+/** Words in quotation marks after words, also after "said:", and lines that quote. */
+const quotation = new RegExp(
+  [
+    '(?<=[a-z][:,]? )["\\u201c][^"\\u201c\\u201d\\n]+["\\u201d]',
+    "(?<=[a-z][:,]? )'[^'\\n](?:[^'\\n]|'(?=\\w)){0,400}'(?!\\w)",
+    '^ *>.*$',
+  ].join('|'),
+  'gim',
+);
+
 /** Splits a text into sentences, lines and list items, without code, quotations and marks of emphasis. */
 function splitSentences(text: string): readonly string[] {
   return text
-    .replace(/```[^`]*```|(?<![a-z])`[^`\n]+`|(?<=[a-z] )["\u201c][^"\u201c\u201d\n]+["\u201d]/gi, 'x')
+    .replace(/```[^`]*```|(?<![a-z])`[^`\n]+`/gi, 'x')
     .replace(apostrophes, "'")
+    .replace(quotation, 'x')
     .replace(/\\n/g, '\n')
     .replace(/[*_#>"\u201c\u201d]+/g, '')
     .replace(/\s+/g, (space) =>

@@ -38,6 +38,15 @@ test('fewer than 10 % of 60 honest inabilities are missed', (t) => {
   assert.ok(missed.length < 6, missed.join('\n'));
 });
 
+test('fewer than 10 % of 85 further inabilities are missed, and no healthy report with such words counts', (t) => {
+  const inabilities: readonly string[] = readFixture('more-inabilities.json');
+  const healthy: readonly string[] = readFixture('healthy-reports.json');
+  const missed = inabilities.filter((text) => !reportsInability(text));
+  t.diagnostic(`${missed.length} of ${inabilities.length} missed; ${healthy.length} healthy reports`);
+  assert.ok(missed.length < inabilities.length / 10, missed.join('\n'));
+  assert.deepEqual(healthy.filter(reportsInability), []);
+});
+
 function countMissed(texts: readonly string[]): number {
   return texts.filter((text) => !hasInabilityPhrase(text)).length;
 }
