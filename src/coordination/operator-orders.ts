@@ -65,8 +65,7 @@ export function subscribeToOrdersCell<T extends OrderedTask>(cell: Cell<Orders>,
   function applyHaltsAndPauses(): void {
     const { halts } = cell.state;
     for (const task of gear.tasks.values()) {
-      const { startedAtMs } = task.cells.deadline.state;
-      const order = halts.find(({ target, atMs }) => (target ?? task.id) === task.id && startedAtMs <= atMs);
+      const order = findHalt(halts, task);
       if (order !== undefined) gear.halt(task, order.reason);
       else applyPause(task);
     }
@@ -85,6 +84,12 @@ export function subscribeToOrdersCell<T extends OrderedTask>(cell: Cell<Orders>,
     const order = pauses.find(({ target }) => target === null);
     return order && pausedStop(order);
   };
+}
+
+/** The order that halts a task: an order for the task or for all, given after the work of the task had begun. */
+function findHalt(halts: readonly Order[], { id, cells, orderedSinceMs }: OrderedTask): Order | undefined {
+  const sinceMs = orderedSinceMs ?? cells.deadline.state.startedAtMs;
+  return halts.find(({ target, atMs }) => (target ?? id) === id && sinceMs <= atMs);
 }
 
 function isTargeted(task: OrderedTask, target: string | null): boolean {

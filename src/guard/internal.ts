@@ -27,6 +27,7 @@ export {
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
 export { observe } from './tasks/observe.ts';
+export { applyOrdersSince } from './tasks/operator-orders.ts';
 export { stopSweep, sweep } from './tasks/sweep.ts';
 export { entryPlace, onHalt, type TaskState } from './tasks/task.ts';
 export { applyAndCheck } from './tasks/task-events.ts';

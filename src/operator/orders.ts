@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activeOrders, type Orders, ordersCell, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody, EntryType } from '../core/event.ts';
-import { journalEntriesMax, ordersMax } from '../core/limits.ts';
+import { journalEntriesMax, leaseMs, ordersMax } from '../core/limits.ts';
 import type { Change, CrossProcessStore, PendingEntry } from '../ports/store.ts';
+import { isAlive, isHere, type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
 import { findLastSeq, readJournalEntries } from './journal.ts';
 import { listTasks, type OperatorTask } from './tasks.ts';
@@ -85,15 +86,27 @@ export async function orderTasks(
   const { target, reason, by, from } = request;
   const kind = orderKinds[order];
   const tasks = await listTasks(store);
-  const targets = tasks
-    .filter(({ id, state }) => (target ?? id) === id && kind.states.includes(state))
-    .map(({ id }) => id);
+  const starting = kind.states.includes('running') ? await findStartingRuns(store, tasks) : [];
+  const known = tasks.filter(({ state }) => kind.states.includes(state)).map(({ id }) => id);
+  const targets = [...known, ...starting].filter((id) => (target ?? id) === id);
   const fromSeq = (await findLastSeq(store.shared)) + 1;
   const entry = { type: 'order-given', order, target, reason, by, ...(from && { from }) } as const;
   const isSent = await commitOrder(store, entry, (orders, atMs) => kind.change(orders, request, atMs));
   if (!isSent) throw notPausedError(target, ordersCell(store).state);
   const acknowledged = await waitForAcknowledgements(store, fromSeq, kind.acknowledgement, targets, target);
   return { acknowledged, silent: targets.filter((id) => !acknowledged.includes(id)) };
+}
+
+/** The tasks of runs whose agent has been started, and that are not published yet. */
+async function findStartingRuns(store: CrossProcessStore, tasks: readonly OperatorTask[]): Promise<readonly string[]> {
+  const published = new Set(tasks.map(({ id }) => id));
+  const isStarting = ({ task, state, owner, startedMs = 0 }: RunRecord) =>
+    state === 'running' &&
+    !published.has(task) &&
+    isAlive(owner) &&
+    // The owner on another machine cannot be looked up.
+    (isHere(owner) || store.clock.wallMs() - startedMs < leaseMs);
+  return (await readRuns(store)).filter(isStarting).map(({ task }) => task);
 }
 
 /** Waits until all targets acknowledge the order, or until any task does if there is no known target. */

@@ -15,6 +15,8 @@ export interface OrderedTask {
   readonly id: string;
   readonly parent: OrderedTask | undefined;
   readonly cells: { readonly deadline: { readonly state: { readonly startedAtMs: number } } };
+  /** The time from which orders concern the task, if its work began before the task. */
+  readonly orderedSinceMs?: number | undefined;
 }
 
 /** The part of a call that orders use, before it is judged. */

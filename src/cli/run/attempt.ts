@@ -2,7 +2,7 @@
 
 import { haltedDrainMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
-import { runtimeOf, sweep } from '../../guard/internal.ts';
+import { applyOrdersSince, runtimeOf, sweep } from '../../guard/internal.ts';
 import { exitCodeOf } from '../../supervisor/child.ts';
 import { type EndTreeResult, endTree, signalTree } from '../../supervisor/end-tree.ts';
 import { handleLeftBehind, type LeftBehind } from '../../supervisor/left-behind.ts';
@@ -83,6 +83,7 @@ export async function runAttempt(
     emit('run', { type: `watchdog-${news}` });
   });
   emit('run', { type: 'run-started', task: task.id, session: task.session, agent: task.agent, pid: child.pid });
+  applyOrdersSince(context.gear, task.id, launched.orderedSinceMs);
   child.read(outputReader.feed, screen.err);
   try {
     const exit = await child.exited;

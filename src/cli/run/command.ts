@@ -57,7 +57,9 @@ async function startRun(store: Store, givenOptions: RunCommandOptions, terminal:
     ? await loadRunPolicy(store, parsedOptions, terminal)
     : undefined;
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
-  const launched = await launch(store, options, terminal, options.command, session);
+  // An order that was given while this command started concerns the run, too.
+  const startedMs = store.clock.nowMs() - process.uptime() * 1000;
+  const launched = await launch(store, options, terminal, options.command, session, startedMs);
   return endOnError(launched, async () => {
     keepHeapSmall();
     const { runSession } = await import('./session.ts');

@@ -40,6 +40,8 @@ export interface LaunchedRun {
   readonly conversation: string | undefined;
   /** The wall time of the start. */
   readonly wallMs: number;
+  /** The time of the store from which orders of an operator concern the run. */
+  readonly orderedSinceMs: number;
   /** The signal that asks the agent to end; an interactive agent treats Ctrl-C as input. */
   readonly signal: 'SIGINT' | 'SIGTERM';
   /** Restores the terminal settings after an interactive command. */
@@ -59,6 +61,7 @@ export async function launch(
   terminal: Terminal,
   command: readonly string[],
   session: string,
+  orderedSinceMs = store.clock.nowMs(),
 ): Promise<LaunchedRun> {
   const mapping = options.mapping as StreamMapping | undefined;
   const agent = readerFor(command, { heartbeats: options.heartbeats, ...(mapping !== undefined && { mapping }) });
@@ -122,7 +125,7 @@ export async function launch(
     if (agentStore.passwordFile !== undefined) rmSync(agentStore.passwordFile, { force: true });
   };
   const unmarkedMembers = () => unmarked;
-  return { ...launchInfo, signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
+  return { ...launchInfo, orderedSinceMs, signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
 }
 
 /** The variables with settings, no secrets; those of a run that an agent started may be the agent's. */

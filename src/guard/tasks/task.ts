@@ -64,6 +64,8 @@ export interface TaskState extends PanelTask {
   readonly raises: number;
   /** The number of active pauses by hand. */
   pauses: number;
+  /** The time from which orders of an operator concern the task, if its work began before the task. */
+  orderedSinceMs?: number | undefined;
   handle: Task | undefined;
 }
 
