@@ -2,7 +2,7 @@
 
 import type { Permit } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import type { Refusal } from '../../core/refusal.ts';
+import { isRefused, makeAwaitable, type Refusal } from '../../core/refusal.ts';
 import { readThen } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction } from '../api.ts';
@@ -12,6 +12,7 @@ import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { type AdmitResult, admitAction, explainStop, isStop, needsAnotherRound, refuseForGood } from './admission.ts';
 import { settleEnding } from './call.ts';
 import { type CallSite, callSiteFor, type Target } from './call-site.ts';
+import { isAsyncFunction, returnsPromise } from './function-kind.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
 import { deliverRefusal, refuseOnError } from './refusal-delivery.ts';
@@ -29,7 +30,10 @@ export function guardFunction<F extends AnyFunction>(
   const { name } = target;
   const loose = options as GuardOptions;
   let site: CallSite | undefined;
-  let isAsync = options.async ?? isAsyncFunction(fn);
+  /** Whether the function returns promises; undefined until a call returned. */
+  let isAsync: boolean | undefined = options.async ?? (isAsyncFunction(fn) || undefined);
+  /** Whether a caller surely awaits the result. */
+  const isAwaited = () => isAsync ?? returnsPromise(fn);
 
   function guarded(this: unknown, ...args: unknown[]): unknown {
     let current: CallSite | undefined;
@@ -44,7 +48,7 @@ export function guardFunction<F extends AnyFunction>(
       const action = makeAction(runtime, current, args, loose);
       admission = admitAction(runtime, current, action, atMs);
       // A synchronous call cannot wait.
-      if (isStop(admission) && needsAnotherRound(admission) && !(isAsync && !runtime.isDisposed)) {
+      if (isStop(admission) && needsAnotherRound(admission) && !(isAwaited() && !runtime.isDisposed)) {
         admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
@@ -72,11 +76,16 @@ export function guardFunction<F extends AnyFunction>(
 
   function deliver(refusal: Refusal, current: CallSite | undefined, args: readonly unknown[]): unknown {
     if (options.fallback !== undefined && refusal.code === 'circuit_open') {
-      return options.fallback(refusal, ...(args as Parameters<F>));
+      const { fallback } = options;
+      const instead = () => fallback(refusal, ...(args as Parameters<F>));
+      return isAwaited() ? new Promise((resolve) => resolve(instead())) : instead();
     }
-    return isAsync
-      ? new Promise((resolve) => resolve(deliverRefusal(runtime, refusal, current)))
-      : deliverRefusal(runtime, refusal, current);
+    if (isAwaited()) {
+      return new Promise((resolve) => resolve(deliverRefusal(runtime, refusal, current)));
+    }
+    const value = deliverRefusal(runtime, refusal, current);
+    // Until a call returned, the caller may expect a value or a promise.
+    return isAsync === undefined ? makeAwaitable(value) : value;
   }
 
   function execute(self: unknown, current: CallSite, permit: Permit, args: readonly unknown[]): unknown {
@@ -89,13 +98,20 @@ export function guardFunction<F extends AnyFunction>(
       throw error;
     }
     const then = readThen(result);
-    if (then === false) return settleResult(call, result, loose, true);
+    if (then === false) {
+      isAsync ??= false;
+      return settleResult(call, result, loose, true);
+    }
     if (then !== true) {
       settle(call, then, loose, true); // Awaiting the result would throw this error.
       return result;
     }
+    let promise: Promise<unknown>;
+    if (result instanceof Promise) promise = result;
+    // The refusal of another guarded function is a value to a synchronous caller.
+    else if (isRefused(result)) return settleResult(call, result, loose, true);
+    else promise = Promise.resolve(result);
     isAsync = true;
-    const promise = result instanceof Promise ? result : Promise.resolve(result);
     // An observing gear interrupts nothing: a call past its timeout is a failure when it ends.
     return (current.timeoutMs > 0 || current.task !== undefined) && !isObserving(runtime)
       ? settleInTime(call, promise, loose)
@@ -156,12 +172,4 @@ function settle(call: LiveCall, ending: Ending, options: GuardOptions, isSync: b
   const { runtime } = call;
   call.unlimit();
   settleEnding(runtime, call, ending, options, { isUncut: isSync || isObserving(runtime) });
-}
-
-function isAsyncFunction(fn: AnyFunction): boolean {
-  try {
-    return Object.prototype.toString.call(fn) === '[object AsyncFunction]';
-  } catch {
-    return false; // The function cannot be inspected; its return value decides.
-  }
 }
