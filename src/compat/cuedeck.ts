@@ -45,12 +45,12 @@ export function createCircuitBreaker(
   // The environment does not override settings made in code.
   const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: breakerPolicy } });
   const handle = gear.breaker(name);
+  /** The latest rejection, and the one that `call` has to throw now. */
   let rejection: RefusedError | undefined;
+  let pending: RefusedError | undefined;
   const run = gear.guard(name, (operation: () => unknown) => operation(), {
-    // Thrown synchronously to every caller: before the call it is unknown whether the operation returns a promise.
     fallback(refusal) {
-      rejection = new RefusedError(refusal);
-      throw rejection;
+      rejection = pending = new RefusedError(refusal);
     },
   });
   const toOperationError = (error: unknown) => (error === rejection ? error : new OperationFailed(error));
@@ -68,6 +68,12 @@ export function createCircuitBreaker(
         result = run(operation);
       } catch (error) {
         throw toOperationError(error);
+      }
+      // Thrown synchronously to every caller: before the call it is unknown whether the operation returns a promise.
+      if (pending !== undefined) {
+        const thrown = pending;
+        pending = undefined;
+        throw thrown;
       }
       if (!(result instanceof Promise)) return result as T;
       return result.catch((error: unknown) => {
