@@ -8,8 +8,9 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Call, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { hostCall, joinSignals } from '../guard/entries/host-call.ts';
+import { isClass, unknownThing } from './host/check-thing.ts';
 import { readUntilAbort } from './host/closing-call.ts';
-import { guardOnce } from './host/guard-once.ts';
+import { guardOnce, reportGuarded } from './host/guard-once.ts';
 import { makeHaltFacts, makeRefusedError, refusalText } from './host/host-run.ts';
 import { estimateUsage, meterUsage } from './host/meter-usage.ts';
 import { createUsageReader } from './host/provider-usage.ts';
@@ -42,7 +43,9 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
  */
 export function protect<F>(fetch: F, options: FetchOptions = {}): F {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
-  const send = fetch as Fetch;
+  if (typeof fetch !== 'function' || isClass(fetch))
+    throw unknownThing('fetch', fetch, 'write new OpenAI({ fetch: protect(fetch) })');
+  const send = fetch as unknown as Fetch;
 
   const guarded: Fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
@@ -61,7 +64,8 @@ export function protect<F>(fetch: F, options: FetchOptions = {}): F {
       ? meterResponse(answer.value, gear, task, model, init?.body)
       : answer.value;
   };
-  return guardOnce(fetch, gear, () => guarded as F & object);
+  reportGuarded(gear, 'fetch', ['every request']);
+  return guardOnce(fetch, gear, () => guarded as F & Fetch);
 }
 
 /**

@@ -3,12 +3,14 @@
  * error.
  */
 
+import { quoteValue } from '../core/quote.ts';
 import { isRefused, refusalOf } from '../core/refusal.ts';
 import { isThenable } from '../core/thenable.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
-import { invalid } from '../guard/internal.ts';
-import { guardOnce } from './host/guard-once.ts';
+import { copyProperties, invalid } from '../guard/internal.ts';
+import { hasMethod, isClass, isPlainObject, unknownThing } from './host/check-thing.ts';
+import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
 import { makeRefusedError } from './host/host-run.ts';
 
 /** Options of `protect` for plain functions. */
@@ -26,7 +28,8 @@ export interface FunctionsOptions {
 }
 
 /**
- * A function by its own name, or an object of functions by their keys, guarded; anything else in it stays as it is.
+ * A function by its own name, or the functions of an object by their keys, guarded. An instance of a class has its
+ * methods guarded, also inherited ones; calls between its methods are not counted. Other values stay as they are.
  * @example
  * import { createSwitchgear } from 'switchgear';
  * import { protect } from 'switchgear/adapters/functions';
@@ -37,25 +40,93 @@ export interface FunctionsOptions {
  */
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
   const { gear = defaultSwitchgear(), task } = options;
-  const guarded = (name: string, value: unknown) =>
-    typeof value === 'function'
-      ? guardOnce(value, gear, () => guardFunction(gear, task, name, value as AnyFunction))
-      : value;
-  if (typeof functions !== 'function') {
-    return Object.fromEntries(Object.entries(functions).map(([name, value]) => [name, guarded(name, value)])) as T;
+  if (isGuardedBy(functions, gear)) return functions;
+  if (Array.isArray(functions)) return functions.map((fn) => protect(fn, options)) as T;
+  const kinds = 'a function or an object of functions';
+  if (isClass(functions)) throw unknownThing(kinds, functions, 'protect an instance of it');
+  if (typeof functions === 'function') {
+    const { name } = functions;
+    if (name === '') throw invalid('the function has no name: write protect({ name: fn })');
+    return guardFunction(gear, task, name, functions as AnyFunction) as T;
   }
-  const { name } = functions as AnyFunction;
-  if (name === '') throw invalid('the function has no name: write protect({ name: fn })');
-  return guarded(name, functions) as T;
+  if (typeof functions !== 'object' || functions === null) throw unknownThing(kinds, functions);
+  if (hasMethod(functions, 'then')) throw unknownThing(kinds, functions, 'await it first');
+  const names = listFunctions(functions);
+  if (names.length === 0 && (!isPlainObject(functions) || Object.keys(functions).length > 0))
+    throw unknownThing(kinds, functions, 'it has no function to guard');
+  reportGuarded(gear, 'functions', names);
+  return isPlainObject(functions) ? guardObject(functions, gear, task) : guardInstance(functions, gear, task);
+}
+
+/** Methods that the language calls itself. */
+const isConversion = (name: string) => name in Object.prototype || name === 'toJSON';
+
+/** The keys of all functions of an object, own or inherited from its classes. */
+function listFunctions(object: object): readonly string[] {
+  const names = new Set<string>();
+  let each: object | null = object;
+  while (each !== null && (each === object || Object.getPrototypeOf(each) !== null)) {
+    for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(each))) {
+      if (!isConversion(name) && typeof property.value === 'function') names.add(name);
+    }
+    each = Object.getPrototypeOf(each);
+  }
+  return [...names];
+}
+
+/** Copies an object of functions. Accessors stay accessors. */
+function guardObject<T extends object>(functions: T, gear: Switchgear, task: Task | undefined): T {
+  const guarded = {};
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(functions))) {
+    const { value, enumerable } = property;
+    const own = typeof value === 'function' ? { value: guardFunction(gear, task, name, value) } : property;
+    Object.defineProperty(guarded, name, { ...property, ...own, configurable: true, enumerable: enumerable ?? false });
+  }
+  return guarded as T;
+}
+
+/** Guards the methods of an instance. They run on the instance itself, because it may have private fields. */
+function guardInstance<T extends object>(instance: T, gear: Switchgear, task: Task | undefined): T {
+  for (const [name, { value, configurable, writable }] of Object.entries(Object.getOwnPropertyDescriptors(instance))) {
+    if (typeof value === 'function' && !configurable && !writable)
+      throw invalid(`the function ${quoteValue(name)} of a frozen instance cannot be guarded: protect it by itself`);
+  }
+  const methods = new Map<string, { readonly method: AnyFunction; readonly guarded: AnyFunction }>();
+  // A method that returns its instance, as a builder does, must not hand out the unguarded one.
+  const hide = (value: unknown) => (value === instance ? proxy : value);
+  const guardMethod = (name: string, method: AnyFunction): AnyFunction => {
+    const known = methods.get(name);
+    if (known?.method === method) return known.guarded;
+    const call = guardFunction(gear, task, name, method);
+    const guarded = copyProperties(method, (...args) => {
+      const value = call.apply(instance, args);
+      return isThenable(value) ? Promise.resolve(value).then(hide) : hide(value);
+    });
+    methods.set(name, { method, guarded });
+    return guarded;
+  };
+  const proxy: T = new Proxy(instance, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function' || key === 'constructor') return value;
+      return typeof key === 'symbol' || isConversion(key) ? value.bind(target) : guardMethod(key, value as AnyFunction);
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  });
+  return guardOnce(instance, gear, () => proxy);
 }
 
 function guardFunction(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFunction): AnyFunction {
-  const guarded = gear.guard(name, fn);
-  return function (this: unknown, ...args: unknown[]): unknown {
-    const call = () => guarded.apply(this as never, args);
-    const value = task === undefined ? call() : task.run(call);
-    return isThenable(value) ? Promise.resolve(value).then(throwIfRefused) : throwIfRefused(value);
-  };
+  return guardOnce(fn, gear, () => {
+    const guarded = gear.guard(name, fn);
+    return copyProperties(fn, function (this: unknown, ...args: unknown[]): unknown {
+      const call = () => guarded.apply(this as never, args);
+      const value = task === undefined ? call() : task.run(call);
+      // A refusal before the first result is a value and a promise: it is thrown at once.
+      if (isRefused(value) || !isThenable(value)) return throwIfRefused(value);
+      return Promise.resolve(value).then(throwIfRefused);
+    });
+  });
 }
 
 /** The value, unless it is a refusal. */

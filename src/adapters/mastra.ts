@@ -4,8 +4,9 @@ import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { beginHostCall, joinSignals, type OpenCall } from '../guard/entries/host-call.ts';
 import { runtimeOf } from '../guard/internal.ts';
+import { isPlainObject, unknownThing } from './host/check-thing.ts';
 import { readUntilAbort, untilAbort } from './host/closing-call.ts';
-import { guardOnce, isGuardedBy } from './host/guard-once.ts';
+import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
 import { meterUsage } from './host/meter-usage.ts';
 import { openWorker } from './host/open-worker.ts';
@@ -81,6 +82,8 @@ interface AgentRun {
  * const { text, tripwire } = await agent.generate('When is high tide?');
  */
 export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
+  if (!isPlainObject(settings) || settings.name === undefined)
+    throw unknownThing('the settings of an agent', settings, 'write new Agent(protect({ name, model, tools, … }))');
   // The request context identifies a run: all hooks and processors of the run get the same object.
   const runs = new WeakMap<object, AgentRun>();
   const fallback = {};
@@ -146,6 +149,8 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   };
   const findCall = (name: string, { agent, toolCallId, requestContext = fallback }: ExecuteContext) =>
     runs.get(requestContext)?.calls.get(agent?.toolCallId ?? toolCallId ?? name);
+  const tools = typeof settings.tools === 'object' ? Object.keys(settings.tools ?? {}) : ['every tool'];
+  reportGuarded(gear, 'mastra', ['the model', ...tools]);
   return {
     ...settings,
     ...(settings.tools !== undefined && { tools: guardTools(settings.tools, findCall, guardedNames) }),

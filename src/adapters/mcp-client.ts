@@ -4,7 +4,8 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
-import { guardOnce } from './host/guard-once.ts';
+import { hasMethod, unknownThing } from './host/check-thing.ts';
+import { guardOnce, reportGuarded } from './host/guard-once.ts';
 import { makeHaltFacts, refusalText } from './host/host-run.ts';
 import { overrideMethods } from './host/override-methods.ts';
 
@@ -52,6 +53,7 @@ interface RequestOptions {
  */
 export function protect<C extends McpClientLike>(client: C, options: McpClientOptions = {}): C {
   const { gear = defaultSwitchgear(), task, server } = options;
+  if (!hasMethod(client, 'callTool')) throw unknownThing('an MCP client', client, 'it has no method callTool');
   const call = client.callTool as CallTool;
 
   async function callTool(...args: unknown[]): Promise<unknown> {
@@ -77,6 +79,7 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
     return 'value' in answer ? answer.value : makeRefusedResult(answer.refusal);
   }
 
+  reportGuarded(gear, 'mcp-client', ['every tool call']);
   return guardOnce(client, gear, () => overrideMethods(client, { callTool }));
 }
 

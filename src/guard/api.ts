@@ -60,10 +60,11 @@ export interface SwitchgearOptions {
   /** Whether a refused call returns a `Refused` value or throws a `RefusedError`. @default 'return' */
   readonly onRefusal?: 'return' | 'throw';
   /**
-   * `trips` prints trips and halts to stderr, `info` also failures, `silent` nothing; a function receives the lines.
+   * `trips` prints trips and halts to stderr, `info` also failures, `debug` also what is guarded, `silent` nothing; a
+   * function receives the lines of `info`.
    * @default 'trips' ('silent' in test runners)
    */
-  readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
+  readonly log?: 'silent' | 'trips' | 'info' | 'debug' | ((line: string) => void);
   /** Processes of one project share breakers. @default process.cwd() */
   readonly project?: string;
   /** The environment that overrides settings. @default process.env */

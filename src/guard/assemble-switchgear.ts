@@ -14,10 +14,11 @@ import { addModelRules, reload } from './extras/reload.ts';
 import { retry } from './extras/retry.ts';
 import { makeSnapshot } from './extras/snapshot.ts';
 import { watch } from './extras/watch.ts';
-import { addListener } from './journal/journal.ts';
+import { addListener, printDebug } from './journal/journal.ts';
 import { guardFunction } from './route/guarded-function.ts';
 import { findOneOffTarget, makeTarget } from './route/target.ts';
 import { frameOf } from './runtime/async-context.ts';
+import { copyProperties } from './runtime/copy-properties.ts';
 import { entries, fn as isFunction, name as isName, list, options, whole } from './runtime/option-checks.ts';
 import { type Runtime, type RuntimeOverrides, registerRuntime } from './runtime/runtime.ts';
 import { listCards } from './tasks/cards.ts';
@@ -93,20 +94,9 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
 
 function guard(runtime: Runtime, name: string, fn: AnyFunction, guardOptions: GuardOptions = {}): AnyFunction {
   isFunction(`the tool ${quoteValue(name)}`, fn);
-  return copyProperties(fn, guardFunction(runtime, makeTarget(runtime, name, guardOptions), fn, guardOptions));
-}
-
-/** Gives a guarded function the name, length and own properties of the function, which its type promises. */
-function copyProperties(fn: AnyFunction, guarded: AnyFunction): AnyFunction {
-  try {
-    for (const key of ['name', 'length', ...Object.keys(fn)]) {
-      const property = Object.getOwnPropertyDescriptor(fn, key);
-      if (property !== undefined) Object.defineProperty(guarded, key, property);
-    }
-  } catch {
-    // A proxy that refuses to be read keeps its properties; its calls are guarded all the same.
-  }
-  return guarded;
+  const target = makeTarget(runtime, name, guardOptions);
+  printDebug(runtime, `${target.kind} ${quoteValue(name)} is guarded`);
+  return copyProperties(fn, guardFunction(runtime, target, fn, guardOptions));
 }
 
 /** Calls a function once, guarded. */

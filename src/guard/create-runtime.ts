@@ -37,7 +37,7 @@ const checks: Checks = {
   approver: methods('ask'),
   mode: choices('enforce', 'observe'),
   onRefusal: choices('return', 'throw'),
-  log: (what, value) => (typeof value === 'function' ? fn : choices('silent', 'trips', 'info'))(what, value),
+  log: (what, value) => (typeof value === 'function' ? fn : choices('silent', 'trips', 'info', 'debug'))(what, value),
   project: name,
   env: entries,
 };

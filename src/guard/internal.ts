@@ -9,9 +9,10 @@ export { inputKey, readInput, removeExpiredInputs, removeInput, storeInput } fro
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
-export { appendEntry, countError, errorMessage, keepsContent, publishEntry } from './journal/journal.ts';
+export { appendEntry, countError, errorMessage, keepsContent, printDebug, publishEntry } from './journal/journal.ts';
 export type { AskedCall, askPerson } from './route/approval.ts';
 export { type CallSite, callSiteFor, type Target, targetFor } from './route/call-site.ts';
+export { copyProperties } from './runtime/copy-properties.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';

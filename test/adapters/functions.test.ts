@@ -40,7 +40,134 @@ test('a synchronous function stays synchronous, throws a refusal, and has its ow
   assert.equal(gear.breaker('lookUp').state, 'OPEN');
 });
 
-test('a value that is not a function is returned unchanged, and a function without a name is an error', () => {
-  assert.deepEqual(protect({ limit: 3 }), { limit: 3 });
+test('values beside functions stay as they are, and a function without a name is an error', () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect(
+    {
+      limit: 3,
+      used: 0,
+      get left() {
+        return this.limit - this.used;
+      },
+      use() {
+        this.used++;
+        return this.left;
+      },
+    },
+    { gear },
+  );
+  assert.deepEqual([tools.use(), tools.use(), tools.left, tools.used], [2, 1, 1, 2]);
+  assert.deepEqual(protect({}), {});
   assert.throws(() => protect(() => 1), /has no name/);
+});
+
+class Counter {
+  #total = 0;
+  readonly label: string;
+  constructor(label: string) {
+    this.label = label;
+  }
+  add(amount: number): number {
+    this.#total += amount;
+    return this.#total;
+  }
+}
+
+class Tools extends Counter {
+  #key = 'secret';
+  format = (text: string) => `${this.label}: ${text}`;
+  get key(): string {
+    return this.#key;
+  }
+  set key(key: string) {
+    this.#key = key;
+  }
+  search(query: string, _page = 1): string {
+    if (query === '') throw new TypeError('no query');
+    return `${query} with ${this.#key}`;
+  }
+  async read(url: string): Promise<string> {
+    return `${this.search(url)} read`;
+  }
+  where(_condition: string): this {
+    return this;
+  }
+  async connect(): Promise<this> {
+    return this;
+  }
+}
+Object.assign(Tools.prototype.search, { schema: { type: 'object' } });
+
+test('the methods of an instance are guarded: own, inherited and async ones, with private fields and accessors', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect(new Tools('library'), { gear });
+  assert.ok(tools instanceof Tools && tools instanceof Counter);
+  await gear.task(async (task) => {
+    assert.equal(tools.search('tides'), 'tides with secret');
+    assert.equal(await tools.read('url'), 'url with secret read');
+    assert.equal(tools.add(2), 2);
+    assert.equal(tools.add(2), 4);
+    assert.equal(tools.format('a'), 'library: a');
+    const { search } = tools;
+    assert.equal(search('stars'), 'stars with secret');
+    assert.equal(task.snapshot().toolCalls, 6);
+  });
+  tools.key = 'other';
+  assert.equal(tools.search('tides'), 'tides with other');
+  assert.deepEqual([tools.key, tools.label, String(tools)], ['other', 'library', '[object Object]']);
+  gear.breaker('search').trip();
+  assert.throws(() => tools.search('tides'), RefusedError);
+  gear.breaker('read').trip();
+  await assert.rejects(tools.read('url'), RefusedError);
+});
+
+test('a method of an instance that fails opens its breaker, and keeps name, length and properties', () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect(new Tools('library'), { gear });
+  const { search } = tools;
+  assert.deepEqual([search.name, search.length, Reflect.get(search, 'schema')], ['search', 1, { type: 'object' }]);
+  assert.equal(tools.search, tools.search);
+  for (let attempt = 0; attempt < 5; attempt++) assert.throws(() => tools.search(''), TypeError);
+  assert.throws(() => tools.search('tides'), RefusedError);
+});
+
+test('a method that returns its instance returns the guarded one', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect(new Tools('library'), { gear });
+  gear.breaker('search').trip();
+  assert.throws(() => tools.where('a').search('tides'), RefusedError);
+  const connected = await tools.connect();
+  assert.throws(() => connected.search('tides'), RefusedError);
+  assert.equal(protect(tools, { gear }), tools);
+});
+
+test('a method that is assigned later is guarded, and a frozen one is an error', () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect(new Tools('library'), { gear });
+  gear.breaker('format').trip();
+  tools.format = (text) => text;
+  assert.throws(() => tools.format('a'), RefusedError);
+  assert.throws(() => protect(Object.freeze(new Tools('library')), { gear }), /"format" of a frozen instance/);
+});
+
+test('guarded functions keep name, length and properties, and a list of functions stays a list', () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  function find(query: string, _page: number): string {
+    return query;
+  }
+  const search = Object.assign(find, { schema: { type: 'object' } });
+  const tools = protect({ search }, { gear });
+  assert.deepEqual([tools.search.name, tools.search.length, tools.search.schema], ['find', 2, { type: 'object' }]);
+  const [first] = protect([search], { gear });
+  gear.breaker('find').trip();
+  assert.throws(() => first?.('tides', 1), RefusedError);
+});
+
+test('a first call that is refused rejects where the function shows that it returns a promise, and else throws', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const tools = protect({ read: (url: string) => fetch(url), add: (a: number) => a }, { gear });
+  gear.breaker('read').trip();
+  gear.breaker('add').trip();
+  await assert.rejects(tools.read('u'), RefusedError);
+  assert.throws(() => tools.add(1), RefusedError);
 });

@@ -2,6 +2,8 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
+import { isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { reportGuarded } from '../host/guard-once.ts';
 import type { HidingOptions } from '../host/host-run.ts';
 import { protectApproval } from './approval.ts';
 import { protectAiSdkModel } from './model.ts';
@@ -44,6 +46,7 @@ const runsByObject = new WeakMap<object, AiSdkRuns>();
  * console.log(text, guarded.halt?.code);
  */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
+  checkCall(call);
   const { gear = defaultSwitchgear(), workers } = options;
   const tools = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;
   const isOurs = (thing: unknown) => runsByObject.get(thing as object)?.gear === gear;
@@ -69,6 +72,20 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
     const isOwn = (name: string) => Object.hasOwn(tools ?? {}, name) && isTool(Reflect.get(tools ?? {}, name));
     guarded.toolApproval = protectApproval(call.toolApproval, runs, isOwn);
   }
+  const names = Object.entries(tools ?? {});
+  const own = names.filter(([, tool]) => isTool(tool)).map(([name]) => name);
+  const others = names.map(([name]) => name).filter((name) => !own.includes(name));
+  reportGuarded(gear, 'ai-sdk', [...(call.model === undefined ? [] : ['the model']), ...own], others);
   // Not enumerable, so that spreading the result into a call does not add a setting.
   return Object.defineProperty(guarded, 'halt', { get: () => runs.latest.halt }) as T & AiSdkOutcome;
+}
+
+/** Throws for an agent, a model or settings without anything to guard. */
+function checkCall(call: AiSdkCall): void {
+  const kinds = 'the settings of a call or an agent';
+  if (!isPlainObject(call)) throw unknownThing(kinds, call, 'write protect({ model, tools })');
+  const { model, tools } = call;
+  if (model === undefined && tools === undefined) throw unknownThing(kinds, call, 'they have neither model nor tools');
+  if (tools !== undefined && tools !== null && !isPlainObject(tools))
+    throw unknownThing('an object of tools', tools, 'write tools: { name: tool }');
 }

@@ -8,7 +8,8 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf } from '../../guard/internal.ts';
-import { guardOnce } from '../host/guard-once.ts';
+import { isClass, unknownThing } from '../host/check-thing.ts';
+import { guardOnce, reportGuarded } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { createClaudeHooks } from './hooks.ts';
@@ -96,6 +97,8 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   options: ProtectOptions = {},
 ): Q {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
+  if (typeof query !== 'function' || isClass(query))
+    throw unknownThing('the function query', query, 'write protect(query)({ prompt, options })');
 
   function guarded(params: QueryParams): AsyncIterable<unknown> {
     const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
@@ -166,5 +169,6 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     return running;
   }
 
+  reportGuarded(gear, 'claude-agent-sdk', ['every run of query']);
   return guardOnce(query, gear, () => guarded as Q & typeof guarded);
 }

@@ -5,7 +5,8 @@
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
-import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
+import { isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import {
   createHostRuns,
   delegateToWorker,
@@ -50,6 +51,7 @@ export function protect<const S extends LangChainSettings>(
   settings: S,
   options: LangChainOptions = {},
 ): MutableSettings<S> {
+  checkSettings(settings);
   const runFor = createHostRuns(options);
   const { middleware = [] } = settings;
   const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
@@ -69,7 +71,21 @@ export function protect<const S extends LangChainSettings>(
         isOnlyMiddleware,
       ),
   };
+  const { tools = [] } = settings as { readonly tools?: readonly { readonly name?: unknown }[] };
+  const names = Array.isArray(tools) ? tools.map((tool) => String(tool?.name)) : ['every tool'];
+  reportGuarded(gear, 'langchain', ['the model', ...names]);
   return { ...settings, middleware: [...middleware, guardOnce({}, gear, () => guard)] } as MutableSettings<S>;
+}
+
+/** Throws for an agent, a graph, a model or a tool: their copy would have no methods, and no middleware. */
+function checkSettings(settings: unknown): void {
+  const kinds = 'the settings of createAgent';
+  if (!isPlainObject(settings)) {
+    const advice =
+      'write createAgent(protect({ model, tools })); graphs, models and tools: switchgear/adapters/langgraph';
+    throw unknownThing(kinds, settings, advice);
+  }
+  if (settings.model === undefined) throw unknownThing(kinds, settings, 'they have no model');
 }
 
 async function callTool(

@@ -5,7 +5,8 @@
 import type { Call } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
-import { guardOnce } from '../host/guard-once.ts';
+import { hasMethod, unknownThing } from '../host/check-thing.ts';
+import { guardOnce, reportGuarded } from '../host/guard-once.ts';
 import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { callModel, readModelName } from '../langchain/model.ts';
@@ -26,7 +27,7 @@ export {
 } from './supervisor.ts';
 
 /**
- * Guards a compiled graph, a chat model, a tool or a list of tools; returns any other object unchanged.
+ * Guards a compiled graph, a chat model, a tool or a list of tools; throws for anything else.
  * @example
  * import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
  * import { protect } from 'switchgear/adapters/langgraph';
@@ -36,10 +37,26 @@ export {
  */
 export function protect<T extends object>(thing: T, options: ProtectOptions = {}): T {
   if (Array.isArray(thing)) return thing.map((each) => protect(each as object, options)) as T;
-  if (!('invoke' in thing) || typeof thing.invoke !== 'function') return thing;
-  if ('lg_is_pregel' in thing) return protectGraph(thing as T & Invokable, options);
-  if ('bindTools' in thing) return protectModel(thing as T & Invokable, options);
-  return protectTool(thing as T & Invokable, options);
+  const kinds = 'a compiled graph, a chat model, a tool or a list of tools';
+  if (!hasMethod(thing, 'invoke')) {
+    throw unknownThing(kinds, thing, hasMethod(thing, 'compile') ? 'write protect(graph.compile())' : '');
+  }
+  const { gear = defaultSwitchgear() } = options;
+  const invokable = thing as T & Invokable;
+  if ('lg_is_pregel' in thing) {
+    reportGuarded(gear, 'langgraph', ['every run of a graph']);
+    return protectGraph(invokable, options);
+  }
+  if ('bindTools' in thing) {
+    reportGuarded(gear, 'langgraph', [`model ${readModelName(thing)}`]);
+    return protectModel(invokable, options);
+  }
+  if (hasMethod(Reflect.get(thing, 'graph'), 'invoke'))
+    throw unknownThing(kinds, thing, 'write createAgent(protect(settings)) with switchgear/adapters/langchain');
+  if (typeof invokable.name !== 'string' || invokable.name === '')
+    throw unknownThing(kinds, thing, 'it has no name: protect its model and its tools');
+  reportGuarded(gear, 'langgraph', [`tool ${invokable.name}`]);
+  return protectTool(invokable, options);
 }
 
 /** Guards a tool, which nodes invoke with a tool call of the model or with plain arguments. */

@@ -6,8 +6,8 @@ import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { invalid } from '../../guard/internal.ts';
-import { guardOnce, isGuardedBy } from '../host/guard-once.ts';
+import { hasMethod, isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectOpenAiModel } from './model.ts';
@@ -65,9 +65,14 @@ const errors = new Map<string, unknown>();
  * const { finalOutput } = await runner.run(agent, 'When is high tide?');
  */
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
-  if ('run' in thing && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
-  if ('execute' in thing) return recordErrors(thing as T & { execute: Execute });
-  throw invalid('protect needs a Runner, or the options of a tool');
+  if (hasMethod(thing, 'run') && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
+  if (isPlainObject(thing) && hasMethod(thing, 'execute')) return recordErrors(thing as T & { execute: Execute });
+  const kinds = 'a Runner, or the options of a tool';
+  const isMadeTool = hasMethod(thing, 'invoke');
+  const advice = isMadeTool
+    ? 'the runner guards its calls: write protect(new Runner())'
+    : 'write const runner = protect(new Runner()); await runner.run(agent, …)';
+  throw unknownThing(kinds, thing, advice);
 }
 
 type Execute = (
@@ -137,6 +142,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
     }
   }
 
+  reportGuarded(gear, 'openai-agents', ['every run, with its model calls and tools']);
   return guardOnce(runner, gear, () => overrideMethods(inner, { run }));
 }
 

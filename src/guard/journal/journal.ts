@@ -8,7 +8,7 @@ import { callUnawaited } from '../../core/thenable.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { formatLogLine, warning } from './log.ts';
+import { formatLogLine, ours, warning } from './log.ts';
 import { redactBody } from './redaction.ts';
 
 /** Whether traces (allows and settlements) are written. */
@@ -68,6 +68,11 @@ function printLine(runtime: Runtime, line: string | undefined): void {
     () => runtime.print(line),
     () => runtime.errors++, // An error of the log is only counted.
   );
+}
+
+/** Prints a line about the set-up of a gear, which only the log level `debug` has. */
+export function printDebug(runtime: Runtime, text: string): void {
+  if (runtime.logLevel === 'debug') printLine(runtime, cleanLine(`${ours}${text}`));
 }
 
 /** Counts a swallowed error and writes an entry. */

@@ -1,13 +1,13 @@
-/** The lines on stderr: trips and halts, and at `info` every record with a message. */
+/** The lines on stderr: trips and halts, and from `info` on every record with a message. */
 
 import { failureLines, tripLine } from '../../core/controls/delegation/messages.ts';
 import type { Entry } from '../../core/event.ts';
 import { cleanLine } from '../../core/foreign-text.ts';
 import type { SwitchgearOptions } from '../api.ts';
 
-export type LogLevel = 'silent' | 'trips' | 'info';
+export type LogLevel = 'silent' | 'trips' | 'info' | 'debug';
 
-const ours = 'switchgear: ';
+export const ours = 'switchgear: ';
 export const warning = `⚠️ ${ours}`;
 
 /** The log level: `trips` by default, `silent` in a test runner. */
@@ -20,7 +20,7 @@ export function resolveLogLevel(log: SwitchgearOptions['log']): LogLevel {
 /** The line of an entry at a level, or undefined. Names and reasons in it may come from a model or a tool. */
 export function formatLogLine(entry: Entry, level: LogLevel): string | undefined {
   if (entry.type === 'delegation-returned') {
-    if (level !== 'info' || !entry.failed) return undefined;
+    if (level === 'trips' || !entry.failed) return undefined;
     const lines = failureLines(entry.worker, entry.actual, entry.limit, entry.reason);
     return lines.map((line) => cleanLine(line)).join('\n');
   }
@@ -63,7 +63,7 @@ function describeEntry(entry: Entry, level: LogLevel): string | undefined {
     case 'store-recovered':
       return `${warning}${entry.type}: ${entry.reason}`;
     default:
-      return level === 'info' ? infoLine(entry) : undefined;
+      return level === 'trips' ? undefined : infoLine(entry);
   }
 }
 
