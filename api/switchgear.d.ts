@@ -667,7 +667,7 @@ export interface SwitchgearOptions {
     readonly approver?: Approver;
     readonly mode?: 'enforce' | 'observe';
     readonly onRefusal?: 'return' | 'throw';
-    readonly log?: 'silent' | 'trips' | 'info' | ((line: string) => void);
+    readonly log?: 'silent' | 'trips' | 'info' | 'debug' | ((line: string) => void);
     readonly project?: string;
     readonly env?: Readonly<Record<string, string | undefined>>;
 }

@@ -14,6 +14,7 @@ import { addModelRules, reload } from './extras/reload.ts';
 import { retry } from './extras/retry.ts';
 import { makeSnapshot } from './extras/snapshot.ts';
 import { watch } from './extras/watch.ts';
+import { checkEntryType } from './journal/entry-types.ts';
 import { addListener, printDebug } from './journal/journal.ts';
 import { guardFunction } from './route/guarded-function.ts';
 import { findOneOffTarget, makeTarget } from './route/target.ts';
@@ -49,22 +50,24 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
         entries('the tools', tools).map(([name, fn]) => [name, guard(runtime, name, fn as AnyFunction, guardOptions)]),
       ),
     run: (name, fn, runOptions) => runOnce(runtime, name, fn, runOptions),
-    task(first: unknown, second?: unknown) {
-      const [taskOptions, run] = typeof first === 'function' && second === undefined ? [{}, first] : [first, second];
-      isFunction('the task function', run);
-      return runTask(runtime, startTask(runtime, taskOptions ?? {}, currentTask()), run as AnyFunction);
-    },
+    task: (first: unknown, second?: unknown) =>
+      rejecting(() => {
+        const [taskOptions, run] = typeof first === 'function' && second === undefined ? [{}, first] : [first, second];
+        isFunction('the task function', run);
+        return runTask(runtime, startTask(runtime, taskOptions ?? {}, currentTask()), run as AnyFunction);
+      }),
     startTask: (taskOptions = {}) => taskHandle(runtime, startTask(runtime, taskOptions, currentTask())),
     currentTask() {
       const task = currentTask();
       return task && taskHandle(runtime, task);
     },
     currentCall: () => frameOf(runtime)?.call,
-    delegate(worker, run, delegateOptions = {}) {
-      isFunction('the worker function', run);
-      options('delegate options', delegateOptions, delegateChecks);
-      return delegate(runtime, isName('the name of a worker', worker), run, delegateOptions);
-    },
+    delegate: (worker, run, delegateOptions = {}) =>
+      rejecting(() => {
+        isFunction('the worker function', run);
+        options('delegate options', delegateOptions, delegateChecks);
+        return delegate(runtime, isName('the name of a worker', worker), run, delegateOptions);
+      }),
     admit: (name, args, admitOptions) => admitHostCall(runtime, name, args, admitOptions),
     retry: (fn, retryOptions) => retry(runtime, fn, retryOptions),
     watch: (name, source, listener, watchOptions) => watch(runtime, name, source, listener, watchOptions),
@@ -92,6 +95,15 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
   return gear;
 }
 
+/** Runs an asynchronous method at once; an error of its arguments rejects, as its type promises. */
+function rejecting<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return run();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
 function guard(runtime: Runtime, name: string, fn: AnyFunction, guardOptions: GuardOptions = {}): AnyFunction {
   isFunction(`the tool ${quoteValue(name)}`, fn);
   const target = makeTarget(runtime, name, guardOptions);
@@ -112,7 +124,7 @@ function addTypedListener<T extends EntryType>(
   type: T,
   listener: (entry: EntryOf<T>) => void,
 ): () => void {
-  isName('the type of an entry', type);
+  checkEntryType(isName('the type of an entry', type));
   isFunction('a listener', listener);
   return addListener(runtime, (entry) => (entry.type === type ? listener(entry as EntryOf<T>) : undefined));
 }

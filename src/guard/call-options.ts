@@ -27,9 +27,9 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
   /** Reads the usage of one call from its result. @default none */
   readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
   /**
-   * Set to true if the function returns a promise but is not declared `async`: before its first result the gear cannot
-   * know, so a refusal would arrive as a value instead of a promise, and the first call could not wait.
-   * @default false
+   * Whether the function returns promises. Until its first result the gear may not know: then a refusal is a value that
+   * can also be awaited, `onRefusal: 'throw'` throws it at once, and the first call cannot wait.
+   * @default true for a function that is declared `async` or begins with a promise, else learnt from the first result
    */
   readonly async?: boolean;
 }

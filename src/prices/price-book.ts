@@ -42,12 +42,10 @@ export interface PriceBookOptions {
  * const gear = createSwitchgear({ prices: priceBook({ overrides }) });
  */
 export function priceBook(options: PriceBookOptions = {}): Prices {
-  const unknownName = Object.keys(options).find((name) => name !== 'overrides');
-  if (unknownName !== undefined)
-    throw new SwitchgearError('invalid_argument', `priceBook has no ${quoteValue(unknownName)}; it has overrides`);
+  checkKeys('priceBook', options, ['overrides']);
   const overrides = new Map<string, TokenPrices>();
-  for (const [model, prices] of Object.entries(options.overrides ?? {})) {
-    overrides.set(model.toLowerCase(), readCustomPrices(model, prices));
+  for (const [model, prices] of Object.entries(checkObject('overrides', options.overrides ?? {}))) {
+    overrides.set(model.toLowerCase(), readCustomPrices(model, prices as CustomPrices));
   }
   /** Cache of prices that are the same for every request: a lookup takes far longer than a sum. */
   const flat = new Map<string, FlatPrices>();
@@ -166,7 +164,28 @@ function roundUpMicros(dollars: number): number {
   return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
 }
 
+function checkObject(what: string, value: unknown): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new SwitchgearError('invalid_argument', `${what} must be an object, got ${quoteValue(value)}`);
+}
+
+/** A price under a misspelt key would be charged as something else. */
+function checkKeys(what: string, value: unknown, names: readonly string[]): void {
+  const unknownName = Object.keys(checkObject(what, value)).find((name) => !names.includes(name));
+  if (unknownName === undefined) return;
+  const message = `${what} has no ${quoteValue(unknownName)}; it has ${names.join(', ')}`;
+  throw new SwitchgearError('invalid_argument', message);
+}
+
+const priceKeys: readonly (keyof CustomPrices)[] = [
+  'inputUsdPerMillion',
+  'outputUsdPerMillion',
+  'cacheReadUsdPerMillion',
+  'cacheWriteUsdPerMillion',
+];
+
 function readCustomPrices(model: string, prices: CustomPrices): TokenPrices {
+  checkKeys(`the price of ${quoteValue(model)}`, prices, priceKeys);
   const cents = (key: keyof CustomPrices, fallback?: number) => {
     const dollars = prices[key] ?? fallback;
     if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) {

@@ -72,7 +72,39 @@ test('task takes a function alone, or options and a function', async () => {
   const gear = createSwitchgear(quiet);
   assert.deepEqual(await gear.task(() => 1), { status: 'done', value: 1 });
   assert.deepEqual(await gear.task({ id: 'x' }, ({ id }) => id), { status: 'done', value: 'x' });
-  assert.throws(() => gear.task({} as never), /the task function must be a function, got undefined/);
+  await assert.rejects(gear.task({} as never), /the task function must be a function, got undefined/);
+});
+
+test('task and delegate, which return a promise, reject on a wrong argument', async () => {
+  const gear = createSwitchgear(quiet);
+  await assert.rejects(
+    gear.task({ limit: 1 } as never, () => 1),
+    /task options has no "limit"/,
+  );
+  await assert.rejects(
+    gear.task({ limits: { maxToolCalls: -1 } }, () => 1),
+    /maxToolCalls must be a whole number/,
+  );
+  await assert.rejects(
+    gear.task({ parent: 'nobody' }, () => 1),
+    /no task with the id "nobody"/,
+  );
+  await assert.rejects(gear.task(undefined as never), /must be a function/);
+  await assert.rejects(
+    gear.delegate('', () => 1),
+    /the name of a worker/,
+  );
+  await assert.rejects(gear.delegate('chef', undefined as never), /the worker function must be a function/);
+  await assert.rejects(
+    gear.delegate('chef', () => 1, { timeout: 1 } as never),
+    /delegate options has no "timeout"/,
+  );
+  await assert.rejects(
+    gear.delegate('chef', () => 1, { timeoutSecs: -1 }),
+    /timeoutSecs/,
+  );
+  await assert.rejects(gear.retry(undefined as never), /the function to retry must be a function/);
+  assert.deepEqual(gear.snapshot().tasks, []);
 });
 
 test('run guards one call: the call counts, an open breaker refuses it, and guard options apply', async () => {
@@ -131,7 +163,7 @@ test('on receives entries of one type, onEntry receives all; both return an unsu
   assert.deepEqual(opened, ['search']);
   assert.throws(() => gear.on((() => {}) as never, undefined as never), /the type of an entry must be a text/);
   // @ts-expect-error: there is no such entry type.
-  gear.on('breaker-exploded', () => {});
+  assert.throws(() => gear.on('breaker-exploded', () => {}), /no entry has the type "breaker-exploded"/);
 });
 
 test('halt ends one task, haltAll every task', () => {

@@ -146,3 +146,19 @@ test('a cached price equals the price of the first lookup', () => {
     }
   }
 });
+
+test('a misspelt option or price is an error', () => {
+  const price = { inputUsdPerMillion: 1, outputUsdPerMillion: 4 };
+  for (const [options, message] of [
+    [{ override: {} }, /priceBook has no "override"; it has overrides/],
+    [null, /priceBook must be an object, got null/],
+    [{ overrides: [price] }, /overrides must be an object/],
+    [{ overrides: { m: 3 } }, /the price of "m" must be an object, got 3/],
+    [
+      { overrides: { m: { ...price, cacheReadUsdPerMilion: 1 } } },
+      /the price of "m" has no "cacheReadUsdPerMilion"; it has/,
+    ],
+  ] as const) {
+    assert.throws(() => priceBook(options as never), message);
+  }
+});

@@ -35,6 +35,8 @@ export interface BreakerEntry {
   /** The control; with a shared store, the shared one. */
   control: Control<BreakerState> & Partial<SharedBreaker>;
   settings: BreakerSettings;
+  /** The settings from code, over those of the policy. */
+  overrides: Partial<BreakerSettings>;
   /** The generation for which a refusal in observe mode was last reported. */
   shadowed: number;
 }
@@ -57,7 +59,7 @@ export function breakerAt(
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
   const control = sharing?.bind(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
   if (entry === undefined) {
-    entry = { name, agent, cell, cellOwner: 'self', control, settings, shadowed: 0 };
+    entry = { name, agent, cell, cellOwner: 'self', control, settings, overrides: {}, shadowed: 0 };
     breakers.set(key, entry);
     if (runtime.heldNames.has(name)) holdBreaker(runtime, entry);
   } else if (entry.control !== control) {

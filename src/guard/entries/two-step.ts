@@ -3,6 +3,7 @@
 import type { Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { peek } from '../../core/classify.ts';
+import { SwitchgearError } from '../../core/error.ts';
 import { countedIdsMax, patienceMaxMs } from '../../core/limits.ts';
 import { type Refusal, refused } from '../../core/refusal.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
@@ -13,17 +14,17 @@ import { type CallEnding, proposeOnce, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, targetFor } from '../route/call-site.ts';
 import { holdLease, type LeasedCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
-import { refuseOnError, undecidedRefusal } from '../route/refusal-delivery.ts';
+import { refuseOnError } from '../route/refusal-delivery.ts';
 import { followStream, isStream } from '../route/stream.ts';
 import { frameOf } from '../runtime/async-context.ts';
-import { type Checks, isA, name as isName, kind, options, text } from '../runtime/option-checks.ts';
+import { type Checks, name as isName, kind, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
 import { unknownTaskMessage } from '../tasks/task-tree.ts';
 
-const checks: Checks = { id: text, kind, turnId: text, task: isA };
+const checks: Checks = { id: text, kind, turnId: text, task: isName };
 
 /** Admissions by task, call id and mark: a second request for the same call gets the same answer. */
 const admissions = new WeakMap<Runtime, Map<string, Admission>>();
@@ -45,7 +46,8 @@ export function admitHostCall(
     wanted === undefined ? frameOf(runtime)?.task : (runtime.tasks.get(wanted) ?? runtime.halted.get(wanted));
   if (wanted !== undefined && task === undefined) {
     // A call of an unknown task cannot be counted, so it is refused.
-    return refusedCall(undecidedRefusal(name, unknownTaskMessage(wanted)), undefined);
+    const unknown = new SwitchgearError('unknown_task', unknownTaskMessage(wanted));
+    return refusedCall(refuseOnError(runtime, 'admit', name, unknown), undefined);
   }
   if (id === undefined) return decide(runtime, task, name, args, admitOptions, () => {});
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();

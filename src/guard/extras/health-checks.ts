@@ -18,7 +18,8 @@ export interface HealthChecks {
 }
 
 interface Asking {
-  nextMs: number;
+  /** When the breaker opened, or was checked last. */
+  sinceMs: number;
   /** The number of the check that runs now; 0 = none. */
   out: number;
 }
@@ -31,11 +32,20 @@ export function addHealthCheck(runtime: Runtime, name: string, check: () => bool
   for (const entry of breakersOf(runtime, name)) if (entry.cell.state.phase === 'open') opened(runtime, entry);
 }
 
+/** Applies changed settings to the checks of open breakers; a changed interval holds from the next sweep on. */
+export function resumeHealthChecks(runtime: Runtime): void {
+  const { health, breakers } = runtime;
+  if (health === undefined) return;
+  for (const entry of breakers.values()) {
+    if (entry.cell.state.phase === 'open' && !health.open.has(entry)) opened(runtime, entry);
+  }
+}
+
 /** Schedules the first check, and starts the sweep: a breaker may open while no task runs. */
 function opened(runtime: Runtime, entry: BreakerEntry): void {
   const { settings, cell } = entry;
   if (!settings.enableHealthCheck || !runtime.health?.checks.has(entry.name)) return;
-  runtime.health.open.set(entry, { nextMs: cell.state.openedAtMs + settings.healthCheckIntervalSecs * 1000, out: 0 });
+  runtime.health.open.set(entry, { sinceMs: cell.state.openedAtMs, out: 0 });
   ensureSweep(runtime);
 }
 
@@ -44,10 +54,13 @@ function sweep(runtime: Runtime, atMs: number): void {
   const { open } = runtime.health!;
   for (const [entry, asking] of open) {
     if (entry.cell.state.phase !== 'open') open.delete(entry);
-    else if (entry.settings.enableHealthCheck && atMs >= asking.nextMs) {
+    else if (
+      entry.settings.enableHealthCheck &&
+      atMs >= asking.sinceMs + 1000 * entry.settings.healthCheckIntervalSecs
+    ) {
       // A check that has not returned within the interval counts as unhealthy.
       if (asking.out !== 0) answered(runtime, entry, false);
-      asking.nextMs = atMs + entry.settings.healthCheckIntervalSecs * 1000;
+      asking.sinceMs = atMs;
       void ask(runtime, entry, asking);
     }
   }

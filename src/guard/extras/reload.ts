@@ -6,11 +6,12 @@ import type { Settings } from '../../core/settings.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import type { PolicyInput } from '../api.ts';
 import { appendEntry } from '../journal/journal.ts';
-import { resetCallSites } from '../route/call-site.ts';
+import { resetCallSites, resolveBreakersAgain } from '../route/call-site.ts';
 import { invalid, list } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { boundControlsOf } from '../tasks/task.ts';
 import { noticeCalls, taskControlsFor } from '../tasks/task-tree.ts';
+import { resumeHealthChecks } from './health-checks.ts';
 
 /** Replaces the policy; counters stay, settings are resolved again. */
 export function reload(runtime: Runtime, policy: PolicyInput): void {
@@ -43,6 +44,8 @@ export function reload(runtime: Runtime, policy: PolicyInput): void {
     boundControlsOf(runtime, task);
   }
   resetCallSites(runtime);
+  resolveBreakersAgain(runtime);
+  resumeHealthChecks(runtime);
   appendEntry(runtime, { type: 'policy-reloaded', changed });
 }
 

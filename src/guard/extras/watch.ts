@@ -42,7 +42,12 @@ export function watch(
     const verdict = countEvent(state, { maxEvents, windowSecs }, atMs);
     const observed = isObserving(runtime);
     if (verdict.kind !== 'allow' && !was) tell(verdict, observed, atMs); // Report the trip once.
-    if (verdict.kind === 'allow' || observed) listener(event, ...args);
+    if (verdict.kind !== 'allow' && !observed) return;
+    // An error must not end the process that watches.
+    callUnawaited(
+      () => listener(event, ...args),
+      (error) => countError(runtime, `listener of watch ${name}`, error),
+    );
   }
 
   function tell(verdict: Stop, observed: boolean, atMs: number): void {

@@ -83,6 +83,14 @@ export function resetCallSites(runtime: Runtime): void {
   runtime.callSites.clear();
 }
 
+/** Gives every breaker the settings in force now: an open one may be called no more, and its health check still runs. */
+export function resolveBreakersAgain(runtime: Runtime): void {
+  for (const [key, { name, agent, overrides }] of [...runtime.breakers]) {
+    const own = { ...overrides, ...runtime.tunings.get(name) };
+    breakerAt(runtime, key, name, agent, resolveBreaker(runtime.settings, { tool: name, agent, overrides: own }));
+  }
+}
+
 function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
   const { settings, tunings } = runtime;
   const { name, kind } = target;
@@ -93,6 +101,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   const breaker = isWorker
     ? undefined
     : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
+  if (breaker !== undefined) breaker.overrides = overrides;
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
   const declared = bindSharedControls(settings, { target: name, session }, (control, key) =>
     boundedCell(runtime, cellKey(...key), () => control.initial(0)),

@@ -3,6 +3,7 @@
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
+import { quoteValue } from '../../core/quote.ts';
 import { startInterval } from '../../platform/machine-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Cell, SharedStore, Store } from '../../ports/store.ts';
@@ -121,14 +122,32 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   };
 }
 
+/** The checks of the options of `redisStore`: a misspelt one would be a default in silence. */
+const optionChecks: Readonly<Record<keyof RedisOptions, readonly [string, (value: unknown) => boolean]>> = {
+  url: ['an address such as redis://host:6379', (value) => typeof value === 'string' && value !== ''],
+  client: ['a function that creates a client', (value) => typeof value === 'function'],
+  prefix: ['a word without braces', (value) => typeof value === 'string' && /^[^{}\s]{1,100}$/.test(value)],
+  deadlineMs: ['a number above 0', (value) => Number.isFinite(value) && (value as number) > 0],
+  keysMax: ['a whole number from 1', (value) => Number.isSafeInteger(value) && (value as number) >= 1],
+  journalMax: ['a whole number from 1', (value) => Number.isSafeInteger(value) && (value as number) >= 1],
+  graceMs: ['a number from 0', (value) => Number.isFinite(value) && (value as number) >= 0],
+  clock: ['a clock', (value) => typeof (value as Partial<Clock> | null)?.nowMs === 'function'],
+};
+
 async function checkOptions(options: RedisOptions): Promise<RedisSettings> {
-  const prefix = options.prefix ?? 'switchgear';
-  if (typeof prefix !== 'string' || !/^[^{}\s]{1,100}$/.test(prefix)) {
-    throw new SwitchgearError(
-      'invalid_argument',
-      `prefix must be a word without braces, got ${JSON.stringify(prefix)}`,
-    );
+  if (typeof options !== 'object' || options === null)
+    throw new SwitchgearError('invalid_argument', `the options must be an object, got ${quoteValue(options)}`);
+  for (const [name, value] of Object.entries(options)) {
+    const check = Object.hasOwn(optionChecks, name) ? optionChecks[name as keyof RedisOptions] : undefined;
+    if (check === undefined) {
+      const known = Object.keys(optionChecks).join(', ');
+      throw new SwitchgearError('invalid_argument', `redisStore has no ${quoteValue(name)}; it has ${known}`);
+    }
+    const [kind, fits] = check;
+    if (value !== undefined && !fits(value))
+      throw new SwitchgearError('invalid_argument', `${name} must be ${kind}, got ${quoteValue(value)}`);
   }
+  const { prefix = 'switchgear' } = options;
   return {
     client: options.client ?? (await loadOfficialClient(options.url)),
     prefix,

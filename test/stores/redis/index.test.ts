@@ -57,6 +57,19 @@ test('an invalid address, a wrong password and a bad prefix each give a one-sent
   assert.match(await messageOf({ url: 'http://x' }), /^invalid_argument: url must be redis:\/\/host:port or rediss:/);
   assert.match(await messageOf({ url: 'redis://' }), /^invalid_argument: url must be/);
   assert.match(await messageOf({ url: server.url, prefix: '{x}' }), /^invalid_argument: prefix must be a word/);
+  for (const [option, message] of [
+    [{ deadline: 20 }, /redisStore has no "deadline"; it has url, client, prefix, deadlineMs/],
+    [{ deadlineMs: 0 }, /deadlineMs must be a number above 0, got 0/],
+    [{ deadlineMs: '20' }, /deadlineMs must be a number/],
+    [{ keysMax: 0.5 }, /keysMax must be a whole number from 1/],
+    [{ journalMax: Number.NaN }, /journalMax must be a whole number from 1/],
+    [{ graceMs: -1 }, /graceMs must be a number from 0/],
+    [{ client: {} }, /client must be a function/],
+    [{ clock: {} }, /clock must be a clock/],
+  ] as const) {
+    assert.match(await messageOf({ url: server.url, ...option } as never), message);
+  }
+  assert.match(await messageOf(undefined as never), /the options must be an object/);
   const locked = await startRedis(['--requirepass', 'right']);
   const wrong = `redis://default:s3cret@127.0.0.1:${locked.port}`;
   const message = await messageOf({ url: wrong });
