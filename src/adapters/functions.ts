@@ -9,7 +9,7 @@ import { isThenable } from '../core/thenable.ts';
 import type { AnyFunction, Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { copyProperties, invalid } from '../guard/internal.ts';
-import { hasMethod, isClass, isPlainObject, unknownThing } from './host/check-thing.ts';
+import { hasMethod, isClass, isLiteral, unknownThing } from './host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
 import { makeRefusedError } from './host/host-run.ts';
 
@@ -52,10 +52,10 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
   if (typeof functions !== 'object' || functions === null) throw unknownThing(kinds, functions);
   if (hasMethod(functions, 'then')) throw unknownThing(kinds, functions, 'await it first');
   const names = listFunctions(functions);
-  if (names.length === 0 && (!isPlainObject(functions) || Object.keys(functions).length > 0))
+  if (names.length === 0 && (!isLiteral(functions) || Object.keys(functions).length > 0))
     throw unknownThing(kinds, functions, 'it has no function to guard');
   reportGuarded(gear, 'functions', names);
-  return isPlainObject(functions) ? guardObject(functions, gear, task) : guardInstance(functions, gear, task);
+  return isLiteral(functions) ? guardObject(functions, gear, task) : guardInstance(functions, gear, task);
 }
 
 /** Methods that the language calls itself. */

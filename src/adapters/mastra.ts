@@ -4,7 +4,7 @@ import type { Switchgear, Task } from '../guard/api.ts';
 import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { beginHostCall, joinSignals, type OpenCall } from '../guard/entries/host-call.ts';
 import { runtimeOf } from '../guard/internal.ts';
-import { isPlainObject, unknownThing } from './host/check-thing.ts';
+import { isLiteral, unknownThing } from './host/check-thing.ts';
 import { readUntilAbort, untilAbort } from './host/closing-call.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
@@ -82,7 +82,7 @@ interface AgentRun {
  * const { text, tripwire } = await agent.generate('When is high tide?');
  */
 export function protect<S extends MastraSettings>(settings: S, options: MastraOptions = {}): S {
-  if (!isPlainObject(settings) || settings.name === undefined)
+  if (!isLiteral(settings) || settings.name === undefined)
     throw unknownThing('the settings of an agent', settings, 'write new Agent(protect({ name, model, tools, … }))');
   // The request context identifies a run: all hooks and processors of the run get the same object.
   const runs = new WeakMap<object, AgentRun>();

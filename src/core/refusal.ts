@@ -49,22 +49,11 @@ export function refused(refusal: Refusal, agent: string, session: string): Refus
   return value;
 }
 
-/**
- * Makes a refused value awaitable as well, for a caller that may expect a promise: it has the methods of one, which are
- * not enumerable, and awaiting it results in a refused value without them.
- */
-export function makeAwaitable(value: Refused): Refused {
-  const plain = { ...value };
-  refusals.set(plain, refusals.get(value)!);
-  const promise = () => Promise.resolve(plain);
-  const methods: Pick<Promise<Refused>, 'then' | 'catch' | 'finally'> = {
-    // biome-ignore lint/suspicious/noThenProperty: the value must be awaitable.
-    then: (...callbacks) => promise().then(...callbacks),
-    catch: (callback) => promise().catch(callback),
-    finally: (callback) => promise().finally(callback),
-  };
-  for (const [name, method] of Object.entries(methods)) Object.defineProperty(value, name, { value: method });
-  return value;
+/** Makes another refused value of the same refusal. */
+export function copyRefused(value: Refused): Refused {
+  const copy = { ...value };
+  refusals.set(copy, refusals.get(value)!);
+  return copy;
 }
 
 /** Whether a value is a refusal of Switchgear; a tool's result of the same shape is not. */

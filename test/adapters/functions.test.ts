@@ -98,7 +98,7 @@ class Tools extends Counter {
 }
 Object.assign(Tools.prototype.search, { schema: { type: 'object' } });
 
-test('the methods of an instance are guarded: own, inherited and async ones, with private fields and accessors', async () => {
+test('the methods of an instance are guarded: own, inherited, async, with private fields and accessors', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const tools = protect(new Tools('library'), { gear });
   assert.ok(tools instanceof Tools && tools instanceof Counter);
@@ -163,7 +163,7 @@ test('guarded functions keep name, length and properties, and a list of function
   assert.throws(() => first?.('tides', 1), RefusedError);
 });
 
-test('a first call that is refused rejects where the function shows that it returns a promise, and else throws', async () => {
+test('a refused first call rejects where the function shows that it returns a promise, and else throws', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });
   const tools = protect({ read: (url: string) => fetch(url), add: (a: number) => a }, { gear });
   gear.breaker('read').trip();

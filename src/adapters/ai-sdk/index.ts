@@ -2,7 +2,7 @@
 
 import type { Refusal } from '../../core/refusal.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { isLiteral, unknownThing } from '../host/check-thing.ts';
 import { reportGuarded } from '../host/guard-once.ts';
 import type { HidingOptions } from '../host/host-run.ts';
 import { protectApproval } from './approval.ts';
@@ -83,9 +83,9 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
 /** Throws for an agent, a model or settings without anything to guard. */
 function checkCall(call: AiSdkCall): void {
   const kinds = 'the settings of a call or an agent';
-  if (!isPlainObject(call)) throw unknownThing(kinds, call, 'write protect({ model, tools })');
+  if (!isLiteral(call)) throw unknownThing(kinds, call, 'write protect({ model, tools })');
   const { model, tools } = call;
   if (model === undefined && tools === undefined) throw unknownThing(kinds, call, 'they have neither model nor tools');
-  if (tools !== undefined && tools !== null && !isPlainObject(tools))
+  if (tools !== undefined && tools !== null && !isLiteral(tools))
     throw unknownThing('an object of tools', tools, 'write tools: { name: tool }');
 }

@@ -1,6 +1,7 @@
 /** Refuses what an adapter does not know: a thing that passed through `protect` unguarded would only look guarded. */
 
 import type { SwitchgearError } from '../../core/error.ts';
+import { isPlainObject, isTable } from '../../core/plain-copy.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { invalid } from '../../guard/internal.ts';
 
@@ -20,10 +21,8 @@ export function hasMethod<K extends string>(thing: unknown, method: K): thing is
 }
 
 /** Whether a thing is an object written as a literal, and not an instance of a class. */
-export function isPlainObject(thing: unknown): thing is Readonly<Record<string, unknown>> {
-  if (typeof thing !== 'object' || thing === null || Array.isArray(thing)) return false;
-  const prototype: unknown = Object.getPrototypeOf(thing);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+export function isLiteral(thing: unknown): thing is Readonly<Record<string, unknown>> {
+  return isTable(thing) && isPlainObject(thing);
 }
 
 /** Whether a function is a class, which is called with `new` only. */
@@ -37,7 +36,7 @@ function describe(thing: unknown): string {
     if (typeof thing === 'function') return `the function ${quoteValue(thing.name)}`;
     if (Array.isArray(thing)) return 'a list';
     if (typeof thing !== 'object' || thing === null) return quoteValue(thing);
-    if (!isPlainObject(thing)) return `an instance of ${quoteName(thing)}`;
+    if (!isLiteral(thing)) return `an instance of ${quoteName(thing)}`;
     const keys = Object.keys(thing).slice(0, 5);
     return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`;
   } catch {

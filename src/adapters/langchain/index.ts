@@ -5,7 +5,7 @@
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/host-call.ts';
-import { isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import {
   createHostRuns,
@@ -80,7 +80,7 @@ export function protect<const S extends LangChainSettings>(
 /** Throws for an agent, a graph, a model or a tool: their copy would have no methods, and no middleware. */
 function checkSettings(settings: unknown): void {
   const kinds = 'the settings of createAgent';
-  if (!isPlainObject(settings)) {
+  if (!isLiteral(settings)) {
     const advice =
       'write createAgent(protect({ model, tools })); graphs, models and tools: switchgear/adapters/langgraph';
     throw unknownThing(kinds, settings, advice);

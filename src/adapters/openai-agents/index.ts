@@ -6,7 +6,7 @@ import { evictOldest } from '../../core/bounded.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { hasMethod, isPlainObject, unknownThing } from '../host/check-thing.ts';
+import { hasMethod, isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
@@ -66,7 +66,7 @@ const errors = new Map<string, unknown>();
  */
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
   if (hasMethod(thing, 'run') && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
-  if (isPlainObject(thing) && hasMethod(thing, 'execute')) return recordErrors(thing as T & { execute: Execute });
+  if (isLiteral(thing) && hasMethod(thing, 'execute')) return recordErrors(thing as T & { execute: Execute });
   const kinds = 'a Runner, or the options of a tool';
   const isMadeTool = hasMethod(thing, 'invoke');
   const advice = isMadeTool

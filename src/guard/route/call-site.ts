@@ -83,7 +83,7 @@ export function resetCallSites(runtime: Runtime): void {
   runtime.callSites.clear();
 }
 
-/** Gives every breaker the settings in force now: an open one may be called no more, and its health check still runs. */
+/** Gives every breaker the settings in force now, because the health check of an open one runs without calls. */
 export function resolveBreakersAgain(runtime: Runtime): void {
   for (const [key, { name, agent, overrides }] of [...runtime.breakers]) {
     const own = { ...overrides, ...runtime.tunings.get(name) };

@@ -18,8 +18,15 @@ const sourceMax = 500;
  * A function whose first statement returns a promise: `(url) => fetch(url)`, `() => new Promise(…)`, or an `async`
  * function that was compiled for an old target.
  */
-const promiseFirst =
-  /^(?:(?:function\b)?\s*[\w$]*\s*\([^()]*\)|[\w$]+)\s*(?:=>\s*)?(?:\{\s*(?:(?:var|let|const)\s[^;{]*;\s*)?return\s+)?(?:fetch|__awaiter|__async|_async_?[tT]o_?[gG]enerator|new\s+Promise|Promise\.\w+)\s*\(/;
+const promiseFirst = new RegExp(
+  [
+    /^(?:(?:function\b)?\s*[\w$]*\s*\([^()]*\)|[\w$]+)\s*(?:=>\s*)?/, // The head of the function.
+    /(?:\{\s*(?:(?:var|let|const)\s[^;{]*;\s*)?return\s+)?/, // The body, perhaps with a declaration.
+    /(?:fetch|__awaiter|__async|_async_?[tT]o_?[gG]enerator|new\s+Promise|Promise\.\w+)\s*\(/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+);
 
 /** Whether the source of a function shows that it returns a promise. */
 export function returnsPromise(fn: AnyFunction): boolean {

@@ -2,7 +2,7 @@
 
 import type { Permit } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import { isRefused, makeAwaitable, type Refusal } from '../../core/refusal.ts';
+import { isRefused, type Refusal } from '../../core/refusal.ts';
 import { readThen } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { AnyFunction } from '../api.ts';
@@ -15,7 +15,7 @@ import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { isAsyncFunction, returnsPromise } from './function-kind.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
-import { deliverRefusal, refuseOnError } from './refusal-delivery.ts';
+import { deliverRefusal, makeAwaitable, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds, type RoundsResult } from './rounds.ts';
 import { followStream, isStream, streamingCall } from './stream.ts';
 

@@ -2,7 +2,7 @@
 
 import { readError } from '../../core/classify.ts';
 import { explain } from '../../core/messages/explain.ts';
-import { type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
+import { copyRefused, type Refusal, type Refused, RefusedError, refused } from '../../core/refusal.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallSite } from './call-site.ts';
@@ -42,6 +42,22 @@ export function deliverRefusal(runtime: Runtime, refusal: Refusal, site: CallSit
   if (runtime.throws || site?.breaker?.settings.gracefulDegradation === false) throw new RefusedError(refusal);
   const { agent, session } = site ?? runtime;
   return refused(refusal, agent, session);
+}
+
+/**
+ * Makes a refused value awaitable as well, for a caller that may expect a promise: it has the methods of one, which are
+ * not enumerable, and awaiting it results in a refused value without them.
+ */
+export function makeAwaitable(value: Refused): Refused {
+  const copy = copyRefused(value);
+  const methods: Pick<Promise<Refused>, 'then' | 'catch' | 'finally'> = {
+    // biome-ignore lint/suspicious/noThenProperty: the value must be awaitable.
+    then: (...callbacks) => Promise.resolve(copy).then(...callbacks),
+    catch: (callback) => Promise.resolve(copy).catch(callback),
+    finally: (callback) => Promise.resolve(copy).finally(callback),
+  };
+  for (const [name, method] of Object.entries(methods)) Object.defineProperty(value, name, { value: method });
+  return value;
 }
 
 /** Refuses a call after an internal error, and counts the error. */

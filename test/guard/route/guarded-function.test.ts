@@ -97,7 +97,7 @@ test('once a promise was returned, a refusal is a promise, and an error is a rej
   await assert.rejects(readOrThrow('abc'), RefusedError);
 });
 
-test('with onRefusal throw, a first call that is refused rejects where the function shows that it returns a promise', async () => {
+test('with onRefusal throw, a refused first call rejects where the source shows a promise', async () => {
   using gear = gearWith({ onRefusal: 'throw' });
   gear.breaker('read').trip();
   await assert.rejects(gear.guard('read', (url: string) => fetch(url))('u'), RefusedError);
