@@ -4,7 +4,7 @@ export interface AnsweredApprover {
     close?(): void | Promise<void>;
 }
 
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels';
+export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors';
 
 export interface HostHarness {
     readonly name: string;

@@ -51,8 +51,8 @@ export interface HostTranscript {
   readonly messages: unknown;
 }
 
-/** An ability of a host that a story needs. */
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels';
+/** An ability of a host that a story needs; `errors`: the error of a tool arrives with its class and status. */
+export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors';
 
 /** An adapter under test. */
 export interface HostHarness {

@@ -288,6 +288,32 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
+    title: 'a healthy report of a worker that contains "cannot" is no failure',
+    needs: ['delegates'],
+    async run({ gear, play, reached }) {
+      const report: HostTool = ({ page }) =>
+        `Found it: the parser of page ${page} cannot handle nested quotes. I rewrote it, and all ${page}2 tests pass.`;
+      const turns = [...pageTurns(4, 'reporter'), done];
+      const { halt, answer } = await play(gear(), turns, { tools: { reporter: report }, workers: ['reporter'] });
+      assert.deepEqual([halt, answer, reached.reporter], [undefined, 'Done.', 4]);
+    },
+  },
+  {
+    title: 'a page that does not exist and wrong arguments are no failures of their tool',
+    needs: ['errors'],
+    async run({ gear, play, reached }) {
+      const guarded = gear();
+      const find: HostTool = ({ page }) => {
+        if (page === 3) throw Object.assign(new TypeError('page must be a name'), { name: 'InvalidArguments' });
+        throw Object.assign(new Error(`there is no page ${'abcdefg'[Number(page)]}`), { status: 404 });
+      };
+      const { answer } = await play(guarded, [...pageTurns(6, 'find'), done], { tools: { find } });
+      assert.deepEqual([answer, reached.find], ['Done.', 6]);
+      assert.equal(guarded.breaker('find').state, 'CLOSED');
+      assert.equal(guarded.breaker('find').stats.totalFailures, 0);
+    },
+  },
+  {
     title: 'parallel runs do not share their counts',
     needs: ['closes'],
     async run({ gear, play }) {
