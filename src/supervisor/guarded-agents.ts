@@ -10,9 +10,9 @@ import { type ProcessChain, readProcessChain } from './process-chain.ts';
 import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo, readBootId } from './process-table.ts';
 import {
   describeProcess,
-  isAlive,
   isHere,
   isSameProcess,
+  isSupervised,
   type RecordedProcess,
   type RunRecord,
   readRuns,
@@ -100,15 +100,17 @@ export async function readRecordedHosts(
 async function readGuardedAgents(
   store: Store,
 ): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean; readonly hasRecords: boolean }> {
-  const runs = (await readRuns(store)).map(fromRun);
+  const stored = await readRuns(store);
+  // A run that cannot be looked up from here counts only while its supervisor reports it.
+  const runs = stored.filter((run) => isSupervised(run, store) || isVisible(run)).map(fromRun);
   const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
   const atMs = store.clock.nowMs();
   const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost, atMs)]));
   const agents = [...runs, ...hosts].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
-  const isComplete = runs.length < agentRunsMax && cells.length < agentRunsMax;
-  return { agents, isComplete, hasRecords: runs.length + hosts.length > 0 };
+  const isComplete = stored.length < agentRunsMax && cells.length < agentRunsMax;
+  return { agents, isComplete, hasRecords: stored.length + hosts.length > 0 };
 }
 
 function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
@@ -130,6 +132,11 @@ function isRunningHere(recorded: RecordedProcess): boolean {
   return !isSameNamespace(recorded) || findProcess(recorded.pid)?.began === recorded.began;
 }
 
+/** Whether the processes of a run can be looked up from here. */
+function isVisible({ owner }: RunRecord): boolean {
+  return isHere(owner) && isSameNamespace(owner);
+}
+
 function isSameNamespace({ space = '' }: RecordedProcess): boolean {
   return space === '' || space === describeProcess({ pid: 0, began: '' }).space;
 }
@@ -142,7 +149,7 @@ export async function findRunAround(
 ): Promise<RunRecord | undefined> {
   const { SWITCHGEAR_TASK: task } = env;
   const isAround = (run: RunRecord) =>
-    run.state === 'running' && isAlive(run.owner) && isBelow(fromRun(run), chain, env);
+    run.state === 'running' && isSupervised(run, store) && isBelow(fromRun(run), chain, env);
   const named = task ? await readStoredRun(store, task) : undefined;
   if (named !== undefined && isAround(named)) return named;
   const around = (await readRuns(store)).filter(isAround);

@@ -12,13 +12,13 @@ import { type EndTreeResult, endTree } from './end-tree.ts';
 import { formatProcesses, nameProcess } from './left-behind.ts';
 import type { ProcessInfo } from './process-table.ts';
 import { type ProcessTree, processTree } from './process-tree.ts';
-import { isAlive, isHere, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
+import { isHere, isSupervised, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
 
 /** Closes lost runs and returns their cards. */
 export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
   for (const run of await readRuns(store)) {
-    if (isAlive(run.owner)) continue;
+    if (isSupervised(run, store)) continue;
     if (run.state === 'lost' && run.card !== undefined && store.card(run.card) === undefined) {
       // The process that closed the run was killed before it opened the card.
       cards.push(await openLostCard(store, run, run.card));

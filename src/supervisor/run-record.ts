@@ -4,7 +4,7 @@
  */
 
 import { hostname } from 'node:os';
-import { agentRunKeepMs, agentRunsMax } from '../core/limits.ts';
+import { agentRunKeepMs, agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { CarriedTask } from '../guard/internal.ts';
 import type { Cell, Store } from '../ports/store.ts';
@@ -36,6 +36,8 @@ export interface RunRecord {
   readonly conversation?: string;
   /** The wall time of the start. */
   readonly startedMs?: number;
+  /** The time of its last write, in the time of the store; a running supervisor writes its record regularly. */
+  readonly seenMs?: number;
   /** `waiting`: halted, and its process waits for an answer. `paused` and `halted`: no process runs it. */
   readonly state: 'running' | 'waiting' | 'paused' | 'halted' | 'lost';
   /** The supervisor. */
@@ -79,6 +81,16 @@ export function isAlive({ machine, boot, space, pid, began }: RecordedProcess): 
   return boot === readBootId() && findProcess(pid)?.began === began;
 }
 
+/** Whether a process cannot be looked up from here: it ran on another machine or in another PID namespace. */
+function isOutOfSight({ machine, boot, space }: RecordedProcess): boolean {
+  return machine !== hostname() || (boot === readBootId() && space !== undefined && space !== readPidNamespace());
+}
+
+/** Whether the supervisor of a run is alive. A supervisor that is out of sight must have written its record lately. */
+export function isSupervised({ owner, seenMs = 0 }: RunRecord, { clock }: Pick<Store, 'clock'>): boolean {
+  return isAlive(owner) && !(isOutOfSight(owner) && clock.nowMs() - seenMs >= hostSilenceMs);
+}
+
 /** Whether a process ran since the last start of this machine; the host name can change within a container. */
 export function isHere({ machine, boot }: RecordedProcess): boolean {
   return boot === readBootId() && (boot !== '' || machine === hostname());
@@ -111,8 +123,9 @@ export function writeRun(store: Store, record: RunRecord): void {
   const cell = runCell(store, record.task);
   const write = (state: RunRecord) =>
     store.shared?.commitNow({ changes: [{ cell, update: () => ({ state }) } as never], queueIfUnavailable: true });
-  const result = write(record);
-  if (result?.status === 'rejected' && result.by === 'full') write({ ...record, command: [], options: [] });
+  const seen = { ...record, seenMs: store.clock.nowMs() };
+  const result = write(seen);
+  if (result?.status === 'rejected' && result.by === 'full') write({ ...seen, command: [], options: [] });
 }
 
 /** Changes the state of a run if it is still `from`; returns false otherwise. */

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { accountEvents, type EventAccounting } from '../../agents/accounting/account-events.ts';
 import type { AgentEvent, ResultEvent } from '../../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../../agents/session-watch.ts';
-import { runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
+import { hostRecordMs, runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
 import { toMicros } from '../../core/prices/builtin-prices.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
@@ -255,7 +255,8 @@ class AttemptAccounting implements RunAccounting {
 
   #pollRepeatedly(): void {
     this.poll();
-    if (this.#launched.unmarkedMembers() !== this.#savedMembers) this.#saveRecord({});
+    const isDue = this.#context.clock.nowMs() - this.#savedMs > hostRecordMs;
+    if (isDue || this.#launched.unmarkedMembers() !== this.#savedMembers) this.#saveRecord({});
     this.#cancelPoll = this.#context.clock.after(sessionPollMs, () => this.#pollRepeatedly());
   }
 

@@ -1,7 +1,7 @@
 /** Guards a call of a framework with the framework's call id, turn, signal and way to ask a person. */
 
 import { type Action, cancelled, type Permit } from '../../core/action.ts';
-import { getOrCreate } from '../../core/bounded.ts';
+import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
 import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
@@ -126,15 +126,33 @@ interface BegunCall<T> {
   readonly work: Promise<T>;
 }
 
-/** The digests of calls that a host was asked about and has not answered yet, by gear and call. */
-const askedDigests = new WeakMap<Runtime, Map<string, string>>();
+/** The digests of calls that a host was asked about and has not answered yet, by call. */
+interface AskedDigests {
+  readonly byCall: Map<string, string>;
+  /** Whether digests were evicted: an unknown call may be one of them. */
+  hasForgotten: boolean;
+}
 
-/** Remembers what a host is asked about until its answer; returns what it was asked about first under this call id. */
-function rememberAsked(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): string {
-  if (id === undefined || id === '') return digest;
-  const asked = askedDigests.get(runtime) ?? new Map<string, string>();
+const askedDigests = new WeakMap<Runtime, AskedDigests>();
+
+/** Remembers what a host is asked about until its answer; what was asked first under a call id stays. */
+function rememberAsked(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): void {
+  if (id === undefined || id === '') return;
+  const asked = askedDigests.get(runtime) ?? { byCall: new Map<string, string>(), hasForgotten: false };
   askedDigests.set(runtime, asked);
-  return getOrCreate(asked, askedKey(runtime, site, id), countedIdsMax, () => digest);
+  const key = askedKey(runtime, site, id);
+  if (asked.byCall.has(key)) return;
+  if (evictOldest(asked.byCall, countedIdsMax) !== undefined) asked.hasForgotten = true;
+  asked.byCall.set(key, digest);
+}
+
+/** Why the answer of a host may be for another input: the host was asked about another, or the question is unknown. */
+function findChange(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): string | undefined {
+  const asked = askedDigests.get(runtime);
+  if (asked === undefined || id === undefined || id === '') return undefined;
+  const first = asked.byCall.get(askedKey(runtime, site, id));
+  if (first === undefined && asked.hasForgotten) return 'too many questions are open, so it must be asked about again';
+  return first === undefined || first === digest ? undefined : 'its arguments changed after a person was asked';
 }
 
 /** The key of a question: two conversations of one gear may use the same call id. */
@@ -163,14 +181,15 @@ async function askHost<T>(
   const digest = digestOf(runtime, judged, stop);
   const asked = digestHostCall(runtime, name, args, stop);
   if (digest === undefined || asked === undefined) return { ...unanswered, reason: tooLargeReason };
-  const first = rememberAsked(runtime, site, id, asked);
+  const change = findChange(runtime, site, id, asked);
+  rememberAsked(runtime, site, id, asked);
   const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
   const shown = formatInputLine(showInput(args, runtime.settings.approval.redact));
   const answer = await ask!(`${site.agent} wants to call ${name}${why}${shown === undefined ? '' : `, ${shown}`}`);
-  askedDigests.get(runtime)?.delete(askedKey(runtime, site, id ?? ''));
+  askedDigests.get(runtime)?.byCall.delete(askedKey(runtime, site, id ?? ''));
   if (answer?.approved === false) return { ...unanswered, code: 'rule_declined' };
   if (answer?.approved !== true) return unanswered;
-  if (first !== asked) return { ...unanswered, reason: 'its arguments changed after a person was asked' };
+  if (change !== undefined) return { ...unanswered, reason: change };
   return { by: answer.by, stop, digest };
 }
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countedIdsMax } from '../../../src/core/limits.ts';
 import type { PolicyInput } from '../../../src/guard/api.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
 import { beginHostCall, hostCall, recordUsage, wouldAsk } from '../../../src/guard/entries/host-call.ts';
@@ -148,4 +149,17 @@ test('the same call observed under its id is not counted again', async () => {
   await hostCall(gear, 'read', [], () => 'page', { task, id: 'call-1' });
   task.observe({ type: 'tool_use', id: 'call-1', name: 'read' });
   assert.equal(task.snapshot().toolCalls, 1);
+});
+
+test('a question that is forgotten among too many is asked again, and the others keep their inputs', async () => {
+  const { gear, task } = stage(confirm);
+  const ask = () => ({ approved: true, by: 'the user' });
+  const pay = (id: string, amount: number) =>
+    outcome(hostCall(gear, 'pay', [{ amount }], async () => 'paid', { task, id, ask }));
+  for (let at = 0; at <= countedIdsMax; at++) wouldAsk(gear, 'pay', big, { id: `call-${at}`, task });
+  assert.equal(await pay('call-0', 900_000), 'rule_unanswered', 'forgotten');
+  assert.equal(await pay('call-7', 900_000), 'rule_unanswered', 'known, with another input');
+  assert.equal(await pay('call-8', 750), 'paid');
+  wouldAsk(gear, 'pay', [{ amount: 800 }], { id: 'again', task });
+  assert.equal(await pay('again', 800), 'paid');
 });
