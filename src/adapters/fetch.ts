@@ -126,9 +126,11 @@ function meterResponse(
 
 /** A refusal as a response, which the SDKs turn into their own error. The header tells them not to retry. */
 function makeRefusedResponse(refusal: Refusal): Response {
-  const error = { ...makeHaltFacts(refusal), type: 'switchgear_refused', message: refusalText(refusal) };
+  const facts = makeHaltFacts(refusal);
+  const error = { ...facts, type: 'switchgear_refused', message: refusalText(refusal) };
   const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' };
-  return new Response(JSON.stringify({ type: 'error', error }), { status: 403, headers });
+  const response = new Response(JSON.stringify({ type: 'error', error }), { status: 403, headers });
+  return Object.defineProperty(response, 'switchgear', { value: facts }); // For `haltOf`, before the body is read.
 }
 
 function readModel(body: unknown): string {

@@ -42,15 +42,27 @@ export function eventsByShapeReader(): Reader {
       events = read(event);
       if (events !== undefined) break;
     }
+    events ??= readBareUsage(event);
     if (events === undefined) return reportOnce(event);
     const isClosing = events.some(({ type }) => type === 'result');
     // A closing line sums up what was counted before, and some lines of a message repeat its usage.
-    const { usage, model, id } = event.usage === undefined ? asObject(event.message) : event;
+    const {
+      usage = isClosing ? event.stats : undefined,
+      model,
+      id,
+    } = event.usage === undefined ? asObject(event.message) : event;
     const isCounted = hasUsageEvent(events) || asText(id) !== undefined || (isClosing && hasUsage);
     if (usage !== undefined && !isCounted)
       events = [...events, ...(readUsage({ usage, model }, () => `usage-${++unnamed}`) ?? noEvents)];
     hasUsage = !isClosing && (hasUsage || hasUsageEvent(events));
     return events;
+  }
+
+  /** Tokens alone: the last line of some streams has no type, and nothing else. */
+  function readBareUsage({ type, event, kind, usage, usageMetadata, id, model, modelVersion }: JsonObject) {
+    if (type !== undefined || event !== undefined || kind !== undefined) return undefined;
+    const tokens = asObject(usage ?? usageMetadata);
+    return readUsage({ ...tokens, id, model: model ?? modelVersion }, () => `usage-${++unnamed}`);
   }
 
   function reportOnce(event: JsonObject): readonly AgentEvent[] {

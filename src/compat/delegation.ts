@@ -115,6 +115,7 @@ function readCountsOrLimit(
 
 function readCounts(state: DelegationFailuresState | null | undefined): FailureCounts {
   const counts: unknown = state?.delegation_failures ?? {};
+  if (counts instanceof Map) return Object.fromEntries(counts) as FailureCounts;
   if (typeof counts === 'object' && !Array.isArray(counts)) return counts as FailureCounts;
   throw new TypeError('delegation_failures is no map');
 }

@@ -248,6 +248,39 @@ test('shapes: an agent that says the same words in each turn is halted', () => {
   assert.equal(run(Array.from({ length: 10 }, () => again)).halt?.code, 'output_loop');
 });
 
+test('shapes: words that several responses repeat are a loop, pieces of one are not', () => {
+  const say = 'I will look at the file once more.';
+  const gemini = (rest: object) => ({ candidates: [{ content: { parts: [{ text: say }] }, ...rest }] });
+  const chat = (n: number) => ({ id: `r${n}`, choices: [{ delta: { content: say } }] });
+  const each = (line: (n: number) => object) => run(Array.from({ length: 10 }, (_, n) => line(n))).halt?.code;
+  assert.equal(
+    each(() => gemini({ finishReason: 'STOP' })),
+    'output_loop',
+  );
+  assert.equal(each(chat), 'output_loop');
+  assert.equal(
+    each(() => gemini({})),
+    undefined,
+  );
+  assert.equal(
+    each(() => chat(1)),
+    undefined,
+  );
+});
+
+test('shapes: tokens alone are counted, and those of a closing line without models', () => {
+  const tokens = (line: object) => {
+    const { spent, notices } = run([line]);
+    return [spent.inputTokens, spent.outputTokens, notices.length];
+  };
+  assert.deepEqual(tokens({ usage: { input_tokens: 100, output_tokens: 10 } }), [100, 10, 0]);
+  assert.deepEqual(tokens({ usage: { prompt_tokens: 100, completion_tokens: 10 }, model: 'gpt-4o' }), [100, 10, 0]);
+  assert.deepEqual(tokens({ usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 10 } }), [100, 10, 0]);
+  const stats = { total_tokens: 110, input_tokens: 100, output_tokens: 10 };
+  assert.deepEqual(tokens({ type: 'result', status: 'success', stats }), [100, 10, 0]);
+  assert.deepEqual(tokens({ kind: 'cpu', usage: { input_tokens: 100 } }), [0, 0, 1]);
+});
+
 test('shapes: the sums of a closing line are not counted twice, and count where nothing else does', () => {
   const closing = {
     type: 'result',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { checkCircuitBreaker, recordDelegationFailure } from '../../src/compat/index.ts';
 import { createSwitchgear, isRefused } from '../../src/index.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/index.ts';
 
@@ -156,4 +157,12 @@ test('D28: denied and cancelled work, and a good Response, is no failure of the 
   await gear.delegate('chef_team', () => new Response('a list'));
   await gear.delegate('chef_team', () => ({ ok: false, kitchens: ['one'] }));
   assert.deepEqual(gear.snapshot().delegations, {});
+});
+
+test('D4: failures that are kept in a Map are read', () => {
+  const state = { delegation_failures: new Map([['chef_team', 2]]) as never };
+  assert.equal(checkCircuitBreaker(state, 'chef_team')[0], false);
+  assert.deepEqual(recordDelegationFailure(state, 'chef_team', 'again', () => {}).delegation_failures, {
+    chef_team: 3,
+  });
 });

@@ -23,6 +23,9 @@ export function joinTexts(emit: (event: AssistantEvent) => void): JoinedTexts {
   return {
     add(event) {
       const key = event.agent ?? '';
+      // The next message may follow the last piece of one with nothing between them.
+      const { message = event.message } = pieces.get(key) ?? {};
+      if (event.message !== undefined && message !== event.message) close(event.agent);
       const before = pieces.get(key)?.text ?? '';
       if (before.length >= textLengthMax) return;
       pieces.set(key, { ...event, text: (before + event.text).slice(0, textLengthMax) });

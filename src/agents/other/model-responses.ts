@@ -22,6 +22,8 @@ export function modelResponseReader(): ShapeReader {
   const readItems = new Set<string>();
   let unnamed = 0;
   let rawMessage: string | undefined;
+  /** The message of Gemini's responses without an id, until one says that it is complete. */
+  let unnamedMessage: string | undefined;
 
   const name = () => `unnamed-response-${++unnamed}`;
   const usageOf = (source: JsonObject, id = asText(source.id)) =>
@@ -150,8 +152,10 @@ export function modelResponseReader(): ShapeReader {
 
   function readGemini(event: JsonObject): readonly AgentEvent[] | undefined {
     if (!Array.isArray(event.candidates)) return undefined;
-    const message = asText(event.responseId);
-    const origin = message === undefined ? {} : { message };
+    unnamedMessage ??= name();
+    const message = asText(event.responseId) ?? unnamedMessage;
+    const origin = { message };
+    if (event.candidates.some((each) => asText(asObject(each).finishReason) !== undefined)) unnamedMessage = undefined;
     const parts = event.candidates.flatMap((each) => asList(asObject(asObject(each).content).parts));
     const events = parts.flatMap((each): AgentEvent[] => {
       const { text, thought, functionCall } = asObject(each);
@@ -162,7 +166,7 @@ export function modelResponseReader(): ShapeReader {
       const words = thought === true ? undefined : asText(text);
       return words === undefined ? [] : [{ type: 'assistant', text: words, piece: true, ...origin }];
     });
-    return [...events, ...usageOf({ ...event, model: event.modelVersion }, message)];
+    return [...events, ...usageOf({ ...event, model: event.modelVersion }, asText(event.responseId))];
   }
 
   /** The raw stream of an Anthropic message. */

@@ -28,6 +28,8 @@ export interface AttemptSummary {
   /** The last calls of the agent, for the terminal. */
   readonly evidence: readonly string[];
   readonly record: RunRecord;
+  /** The task below the run that reached a limit of its own, such as that of a heartbeat or a subagent. */
+  readonly below: Pick<AttemptSummary, 'snapshot' | 'limits'> | undefined;
   /** Whether a hook refused the call that exceeded the limit before it ran. */
   readonly wasRefused: boolean;
   /** The last answer of the agent. */
@@ -273,6 +275,7 @@ class AttemptAccounting implements RunAccounting {
     this.#cancelPoll();
     this.poll();
     this.#watch?.close();
+    const below = this.#findBelow(halt);
     this.#accounting.end();
     const carried = captureTask(gear, this.#task.id);
     const lateUsd = halt === undefined ? 0 : this.#accounting.spent.costUsd - this.#usdAtHalt;
@@ -288,7 +291,15 @@ class AttemptAccounting implements RunAccounting {
     const limits = carried?.limits ?? gear.settings.task;
     const { result } = this.#accounting;
     const evidence = this.#callEvidence.describe();
-    return { task: record.task, snapshot, limits, evidence, record, result, wasRefused };
+    return { task: record.task, snapshot, limits, evidence, record, below, result, wasRefused };
+  }
+
+  #findBelow(halt: Refusal | undefined): AttemptSummary['below'] {
+    const { gear } = this.#context;
+    if (halt?.task === undefined || halt.task === this.#task.id) return undefined;
+    const snapshot = gear.snapshot().tasks.find(({ id }) => id === halt.task);
+    const limits = captureTask(gear, halt.task)?.limits;
+    return snapshot && limits && { snapshot, limits };
   }
 
   /** Stores a halted run for a later attempt, and deletes the record of any other. */

@@ -3,6 +3,7 @@
 import type { Card, CardAction } from '../../core/card.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { TaskSnapshot } from '../../guard/api.ts';
 import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
 import type { Attempt, AttemptEnd } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -18,7 +19,8 @@ function lastCallMayHaveRun({ end, wasRefused }: HaltedAttempt): boolean {
 
 /** Publishes the card of a halt with the possible follow-ups; undefined if there is no card. */
 export function publishHaltCard({ store, gear }: RunCommandContext, halted: HaltedAttempt, choices: HaltChoices) {
-  const { task, end, snapshot, limits } = halted;
+  const { task, end } = halted;
+  const { snapshot, limits } = halted.below ?? halted;
   const haltedTask = end.halt.task ?? task; // The halt of a subagent ends its run.
   const card = gear
     .snapshot()
@@ -45,11 +47,13 @@ export function reportHalt(
   card: Card | undefined,
   isStored: boolean,
 ): void {
-  const { end, snapshot, limits, evidence, record } = attempt;
+  const { end, evidence, record, below } = attempt;
+  const { snapshot, limits } = below ?? attempt;
   const { ended, halt } = end;
+  const name = below === undefined ? record.agent : `${record.agent} (${nameBelow(below.snapshot)})`;
   const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
   const processes = ended.total === 1 ? '1 process was' : `${ended.total} processes were`;
-  screen.printLine(`switchgear: halted ${record.agent}: ${halt.explanation}`);
+  screen.printLine(`switchgear: halted ${name}: ${halt.explanation}`);
   screen.printLine(`  ${formatCounters(snapshot, limits)}`);
   for (const sentence of evidence) screen.printLine(`  ${sentence}`);
   screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
@@ -57,6 +61,11 @@ export function reportHalt(
   const flag = findLimitFlag(halt.code);
   if (flag !== undefined) screen.printLine(`  the limit is ${flag}`);
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
+}
+
+/** The type of a subagent, or the name of a task that has none. */
+function nameBelow({ id, agent }: TaskSnapshot): string {
+  return agent === 'subagent' ? id.slice(id.indexOf('/') + 1) : agent;
 }
 
 /** The option of `run` that sets the limit of a code. */

@@ -10,12 +10,15 @@ import { formatCount } from '../../operator/format.ts';
 /** The counters of a task against its limits. */
 export function formatCounters(task: TaskSnapshot, limits: TaskSettings): string {
   const { toolCalls, spendUsd, tokens, durationMs } = task;
+  const { maxDurationSecs } = limits;
+  const secs = durationMs / 1000;
   return [
     `calls ${toolCalls} of ${limits.maxToolCalls}`,
     `${formatUsd(spendUsd)} of ${formatCents(limits.maxSpendCents)}`,
     ...(limits.maxTokens === undefined ? [] : [`tokens ${tokens} of ${limits.maxTokens}`]),
-    formatClockTime(durationMs / 1000) +
-      (limits.maxDurationSecs < secsMax ? ` of ${formatClockTime(limits.maxDurationSecs)}` : ''),
+    // A time that is over its limit is shown as more than the limit.
+    formatClockTime(secs > maxDurationSecs ? Math.max(secs, maxDurationSecs + 1) : secs) +
+      (maxDurationSecs < secsMax ? ` of ${formatClockTime(maxDurationSecs)}` : ''),
   ].join(' · ');
 }
 

@@ -61,7 +61,8 @@ export function haltOf(value: unknown): Refusal | undefined {
 function readFacts(value: object): Refusal | undefined {
   const facts = read(value, 'refusal') ?? read(value, 'switchgear') ?? read(value, 'halt');
   const isBody = read(value, 'type') === 'switchgear_refused';
-  const source = isBody ? value : facts;
+  const isRefusal = typeof read(value, 'control') === 'string' && typeof read(value, 'remediation') === 'string';
+  const source = isBody || isRefusal ? value : facts;
   if (typeof source !== 'object' || source === null) return undefined;
   const [code, message, explanation] = ['code', 'message', 'explanation'].map((key) => read(source, key));
   if (typeof code !== 'string' || typeof message !== 'string' || typeof explanation !== 'string') return undefined;

@@ -20,6 +20,11 @@ export async function runTask<T>(
   run: (task: Task) => T | Promise<T>,
 ): Promise<TaskResult<T>> {
   const { clock, waiting, hold } = runtime;
+  if (node.halt?.code === 'cancelled') {
+    const { halt } = node; // Its signal had aborted before it began.
+    endTask(runtime, node);
+    return { status: 'halted', halt };
+  }
   let forget = () => {};
   const givenUp = new Promise<undefined>((resolve) => {
     const wait = () => {

@@ -252,6 +252,18 @@ test('with --heartbeats the [heartbeat] protocol starts separate tasks, each wit
   );
 });
 
+test('B38: the halt of a heartbeat task shows its name and its own counters', long, async () => {
+  const call = { type: 'tool_use', name: 'scrape' };
+  const lines = ['{"type":"assistant","text":"hello"}', '[heartbeat] starting research'];
+  for (let n = 0; n < 51; n++) lines.push(JSON.stringify({ ...call, input: { n } }));
+  const program = `for (const line of ${JSON.stringify(lines)}) console.log(line)`;
+  const { code, err } = await home.run(['run', '--quiet', '--', process.execPath, '-e', program]);
+  assert.equal(code, 75);
+  assert.match(err, /^switchgear: halted node \(.*research\): tool calls: 51 of 50\n {2}calls 51 of 50 · /);
+  const { out } = await home.run(['inbox', 'list', '--json']);
+  assert.match(out, /calls 51 of 50 · /);
+});
+
 test('with --leave, processes that remain after an agent exits are named and not ended', long, async () => {
   const { command, name } = sleeper();
   const script = `(setsid ${command} >/dev/null 2>&1 &)`;

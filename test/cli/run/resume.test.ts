@@ -51,7 +51,7 @@ test('a retry resumes the conversation and keeps the counters', long, async () =
 test('after a subagent reached its limit, a retry raises the limit of the subagent', long, async () => {
   const here = home();
   const { err } = await here.run(['run', '--quiet', '--', 'claude', '-p', 'below 60']);
-  assert.match(err, /halted claude-code: tool calls: 51 of 50/);
+  assert.match(err, /halted claude-code \(.+\): tool calls: 51 of 50\n {2}calls 51 of 50/);
   const { id } = await openCard(here);
   const { code, err: again } = await here.run(['inbox', 'retry', id], { FAKE_RESUMED: 'below 60' });
   assert.equal(code, 0, again);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { protect } from '../../../src/adapters/fetch.ts';
 import { createSwitchgear, haltOf, RefusedError, type refusalOf } from '../../../src/index.ts';
 import { simulatedClock } from '../../../src/testing/index.ts';
 
@@ -105,4 +106,27 @@ test('a task that an operator halts has a code of its own, and a card', async ()
   assert.equal(haltOf(result)?.code, 'operator_halt');
   assert.match(haltOf(result)?.remediation ?? '', /operator/);
   assert.equal(gear.cards.list().length, 1);
+});
+
+test('haltOf finds a refusal in itself, and in the refused response of a fetch', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const result = await gear.task({ id: 'report' }, () => gear.halt('report', 'enough'));
+  assert.equal(haltOf(haltOf(result))?.code, 'operator_halt');
+  const fetch = protect(async () => Response.json({ usage: { prompt_tokens: 100, completion_tokens: 20 } }), { gear });
+  await gear.task({ limits: { maxTokens: 100 } }, async () => {
+    const send = () => Reflect.apply(fetch, undefined, ['https://model.test/v1', { body: '{"model":"gpt-4o"}' }]);
+    await (await send()).text();
+    assert.equal(haltOf(await send())?.code, 'token_limit');
+  });
+});
+
+test('a task whose signal aborted before it began does not run', async () => {
+  const { gear } = stage();
+  let ran = false;
+  const result = await gear.task({ signal: AbortSignal.abort(new Error('the user left')) }, () => {
+    ran = true;
+  });
+  assert.deepEqual([ran, result.status, haltOf(result)?.code], [false, 'halted', 'cancelled']);
+  assert.match(haltOf(result)?.message ?? '', /the user left/);
+  assert.deepEqual(gear.snapshot().tasks, []);
 });
