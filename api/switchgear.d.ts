@@ -419,6 +419,8 @@ export type EntryOf<T extends EntryType> = Extract<Entry, {
 
 export type EntryType = EntryBody['type'];
 
+export type FormedFunction<F extends AnyFunction> = [IsOverloaded<F>] extends [true] ? F : [keyof F] extends [never] ? 0 extends 1 & ReturnType<F> ? F : never : F;
+
 export interface Gauge {
     readonly name: string;
     readonly actual: number;
@@ -436,7 +438,9 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
     readonly async?: boolean;
 }
 
-export type Guarded<F extends AnyFunction, R = Refused> = ReturnType<F> extends PromiseLike<infer V> ? (...args: Parameters<F>) => Promise<V | R> : (...args: Parameters<F>) => ReturnType<F> | R;
+export type Guarded<F extends AnyFunction, R = Refused> = ([IsOverloaded<F>] extends [true] ? GuardedOverloads<F, R> : GuardedSignature<Parameters<F>, ReturnType<F>, R>) & ([keyof F] extends [never] ? unknown : Pick<F, keyof F>);
+
+export type GuardedResult<T, R = Refused> = 0 extends 1 & T ? T : [T] extends [PromiseLike<infer V>] ? Promise<V | R> : T | R;
 
 export interface GuardedRunOptions<F extends AnyFunction = AnyFunction> extends GuardOptions<F> {
     readonly args?: Readonly<Parameters<F>>;
@@ -622,11 +626,14 @@ export interface Switchgear<R = Refused> {
     readonly session: string;
     readonly settings: Settings;
     readonly cards: Cards;
+    guard<F extends AnyFunction>(name: string, fn: F & FormedFunction<F>): Guarded<F, R>;
+    guard<A extends unknown[], V>(name: string, fn: (...args: A) => PromiseLike<V>): (...args: A) => Promise<V | R>;
+    guard<A extends unknown[], T>(name: string, fn: (...args: A) => T): (...args: A) => T | R;
     guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F, R>;
     guardAll<T extends Record<string, AnyFunction>>(tools: T, options?: GuardOptions): {
         [K in keyof T]: Guarded<T[K], R>;
     };
-    run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): ReturnType<Guarded<F, R>>;
+    run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): GuardedResult<ReturnType<F>, R>;
     task<T>(run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>>;
     task<T>(options: TaskOptions, run: (task: Task) => T | Promise<T>): Promise<TaskResult<T>>;
     startTask(options?: TaskOptions): Task;

@@ -30,11 +30,56 @@ import type {
 // biome-ignore lint/suspicious/noExplicitAny: a guarded function may have any parameters.
 export type AnyFunction = (...args: any[]) => unknown;
 
-/** The function with refusals of type `R` among its results: sync stays sync, a promise stays a promise. */
-export type Guarded<F extends AnyFunction, R = Refused> =
-  ReturnType<F> extends PromiseLike<infer V>
-    ? (...args: Parameters<F>) => Promise<V | R>
-    : (...args: Parameters<F>) => ReturnType<F> | R;
+/**
+ * The function with refusals of type `R` among its results: sync stays sync, a promise stays a promise. The last four
+ * overloads and the properties of the function stay; type parameters stay only where `guard` is called without options.
+ */
+export type Guarded<F extends AnyFunction, R = Refused> = ([IsOverloaded<F>] extends [true]
+  ? GuardedOverloads<F, R>
+  : GuardedSignature<Parameters<F>, ReturnType<F>, R>) &
+  ([keyof F] extends [never] ? unknown : Pick<F, keyof F>);
+
+type GuardedSignature<A extends readonly unknown[], T, R> = (...args: A) => GuardedResult<T, R>;
+
+/** A result with refusals of type `R`. */
+export type GuardedResult<T, R = Refused> = 0 extends 1 & T
+  ? T
+  : [T] extends [PromiseLike<infer V>]
+    ? Promise<V | R>
+    : T | R;
+
+/** Whether a function has two signatures; older compilers infer `unknown` for a missing one. */
+type IsOverloaded<F> = F extends { (...args: infer A1): infer T1; (...args: infer A2): infer T2 }
+  ? [unknown[], unknown] extends [A1, T1]
+    ? false
+    : [A1, T1] extends [A2, T2]
+      ? [A2, T2] extends [A1, T1]
+        ? false
+        : true
+      : true
+  : false;
+
+type GuardedOverloads<F, R> = F extends {
+  (...args: infer A1): infer T1;
+  (...args: infer A2): infer T2;
+  (...args: infer A3): infer T3;
+  (...args: infer A4): infer T4;
+}
+  ? Overload<A1, T1, R> & Overload<A2, T2, R> & Overload<A3, T3, R> & Overload<A4, T4, R>
+  : never;
+
+type Overload<A extends readonly unknown[], T, R> = [unknown[], unknown] extends [A, T]
+  ? unknown
+  : GuardedSignature<A, T, R>;
+
+/** A function with overloads or properties, or with a result of any type: its form is read from its type. */
+export type FormedFunction<F extends AnyFunction> = [IsOverloaded<F>] extends [true]
+  ? F
+  : [keyof F] extends [never]
+    ? 0 extends 1 & ReturnType<F>
+      ? F
+      : never
+    : F;
 
 /** Options of `createSwitchgear`. */
 export interface SwitchgearOptions {
@@ -256,6 +301,9 @@ export interface Switchgear<R = Refused> {
    * if (isRefused(response)) console.log(response.error, response.remediation);
    * else console.log(response.status);
    */
+  guard<F extends AnyFunction>(name: string, fn: F & FormedFunction<F>): Guarded<F, R>;
+  guard<A extends unknown[], V>(name: string, fn: (...args: A) => PromiseLike<V>): (...args: A) => Promise<V | R>;
+  guard<A extends unknown[], T>(name: string, fn: (...args: A) => T): (...args: A) => T | R;
   guard<F extends AnyFunction>(name: string, fn: F, options?: GuardOptions<F>): Guarded<F, R>;
   /**
    * Guards every function of an object under its key.
@@ -276,7 +324,7 @@ export interface Switchgear<R = Refused> {
    * const getPage = async (url: string) => (await fetch(url)).text();
    * const page = await gear.run('get_page', getPage, { args: ['https://example.com'], timeoutSecs: 10 });
    */
-  run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): ReturnType<Guarded<F, R>>;
+  run<F extends AnyFunction>(name: string, fn: F, options?: GuardedRunOptions<F>): GuardedResult<ReturnType<F>, R>;
   /**
    * Runs a function as a task with its own limits; guarded calls inside count towards the task.
    * @example

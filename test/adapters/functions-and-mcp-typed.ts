@@ -16,7 +16,16 @@ const tools = {
 };
 const guarded = protectFunctions(tools);
 
+class Library {
+  readonly name = 'library';
+  find<T extends string>(word: T): T {
+    return word;
+  }
+}
+const library = protectFunctions(new Library());
+
 export type Same = [
+  Expect<Equal<typeof library, Library>>,
   Expect<Equal<typeof two, Client>>,
   Expect<Equal<typeof one, ClientOne>>,
   Expect<Equal<typeof guarded, typeof tools>>,

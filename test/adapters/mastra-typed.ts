@@ -22,6 +22,27 @@ const settings = {
 } as const;
 const guarded = protect(settings);
 
+/** A tool that is written inside `protect` has the input of its schema. */
+export const inline = new Agent(
+  protect({
+    id: 'pilot',
+    name: 'Pilot',
+    instructions: 'Steer.',
+    model: 'openai/gpt-5',
+    tools: {
+      tides: createTool({
+        id: 'tides',
+        description: 'The tides.',
+        inputSchema: z.object({ port: z.string() }),
+        execute: async ({ port }) => {
+          const same: Expect<Equal<typeof port, string>> = true;
+          return { port, same };
+        },
+      }),
+    },
+  }),
+);
+
 export type Same = [Expect<Equal<typeof guarded, typeof settings>>];
 export const agent: Agent<'sailor', { readonly weather: typeof weather }> = new Agent(guarded);
 

@@ -51,6 +51,25 @@ interface RunnerLike {
   run(agent: AgentLike, input: unknown, options?: RunOptions): Promise<RunResult>;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the context of a tool may have any type.
+type Loose = any;
+
+/** A schema of zod, of another library, or of JSON, whose literals must not be widened. */
+type SchemaLike = object | { readonly type: 'object'; readonly additionalProperties: boolean };
+
+/** The input that a schema reads, so that the parameters of `execute` are inferred as by `tool` itself. */
+type OutputOf<P> = P extends { readonly _output: infer O }
+  ? O
+  : P extends { readonly '~standard': { readonly types?: { readonly output: infer O } } }
+    ? O
+    : unknown;
+
+interface ToolOptionsLike<P> {
+  readonly parameters: P;
+  readonly strict?: boolean;
+  execute: Loose;
+}
+
 /** Errors of tools whose options were protected: the SDK hides the errors of other tools. */
 const errors = new Map<string, unknown>();
 
@@ -64,6 +83,11 @@ const errors = new Map<string, unknown>();
  * const agent = new Agent({ name: 'Pilot', instructions: 'Answer.' });
  * const { finalOutput } = await runner.run(agent, 'When is high tide?');
  */
+export function protect<P extends SchemaLike, R, T extends ToolOptionsLike<P>>(
+  tool: T & { readonly parameters: P; execute(input: OutputOf<P>, context?: Loose, details?: Loose): R },
+  options?: OpenAiAgentsOptions,
+): T;
+export function protect<T extends object>(thing: T, options?: OpenAiAgentsOptions): T;
 export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions = {}): T {
   if (hasMethod(thing, 'run') && 'config' in thing) return protectRunner(thing as T & RunnerLike, options);
   if (isLiteral(thing) && hasMethod(thing, 'execute')) return recordErrors(thing as T & { execute: Execute });

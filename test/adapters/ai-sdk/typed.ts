@@ -20,6 +20,20 @@ export type Same = [
   Expect<Equal<(typeof guarded)['halt'], Refusal | undefined>>,
 ];
 
+/** A tool that is written inside `protect` has the input of its schema. */
+export const inline = protect({
+  model,
+  tools: {
+    tides: tool({
+      inputSchema: z.object({ port: z.string() }),
+      execute: async ({ port }) => {
+        const same: Expect<Equal<typeof port, string>> = true;
+        return { port, same };
+      },
+    }),
+  },
+});
+
 /** The results of a call keep the outputs of its tools. */
 export async function results() {
   const { toolResults } = await generateText({ ...guarded, prompt: 'Is it warm?' });

@@ -48,6 +48,32 @@ export async function namedSettings() {
   return [createAgent(settings), same, both];
 }
 
+/** A tool that is written inside `protect` has the input of its schema; inside `createAgent` it has not, by itself. */
+const inlineSettings = protect({
+  model,
+  tools: [
+    tool(
+      ({ port }) => {
+        const same: Expect<Equal<typeof port, string>> = true;
+        return [port, same];
+      },
+      { name: 'tides', schema: z.object({ port: z.string() }) },
+    ),
+  ],
+});
+export const inline = [
+  createAgent(inlineSettings),
+  protectGraph(
+    tool(
+      ({ port }) => {
+        const same: Expect<Equal<typeof port, string>> = true;
+        return [port, same];
+      },
+      { name: 'tides', schema: z.object({ port: z.string() }) },
+    ),
+  ),
+];
+
 const tools = [weather];
 const guardedTools = protectGraph(tools);
 const graph = new StateGraph(MessagesAnnotation)

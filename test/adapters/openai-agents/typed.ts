@@ -16,6 +16,43 @@ export const weather = tool(
   }),
 );
 
+/** The parameters of `execute` are inferred from the schema, as by `tool` itself. */
+export const inferred = [
+  tool(
+    protect({
+      name: 'forecast',
+      description: 'The weather of some days.',
+      parameters: z.object({ city: z.string(), days: z.number().default(1) }),
+      strict: true,
+      execute: async ({ city, days }, context, details) => {
+        const same: [Expect<Equal<typeof city, string>>, Expect<Equal<typeof days, number>>] = [true, true];
+        return { same, calls: [context, details?.toolCall?.callId] };
+      },
+    }),
+  ),
+  tool(
+    protect(
+      {
+        name: 'any',
+        description: 'A schema of JSON.',
+        strict: false,
+        parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+        execute: async (input) => String(input),
+      },
+      { workers: [] },
+    ),
+  ),
+];
+const options = protect({
+  name: 'weather',
+  description: 'Options under a name.',
+  parameters: z.object({ city: z.string() }),
+  execute: ({ city }) => city.length,
+});
+export const named = tool(options);
+// @ts-expect-error: a field that the schema does not have.
+protect({ parameters: z.object({ city: z.string() }), execute: ({ town }) => town });
+
 /** A guarded run has the output of its agent. */
 export async function output() {
   const agent = new Agent({ name: 'Sailor', tools: [weather], outputType: z.object({ warm: z.boolean() }) });
@@ -24,4 +61,7 @@ export async function output() {
   return same;
 }
 
-export type Same = [Expect<Equal<typeof runner, Runner>>];
+export type Same = [
+  Expect<Equal<typeof runner, Runner>>,
+  Expect<Equal<Parameters<(typeof options)['execute']>[0], { city: string }>>,
+];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSwitchgear, isRefused, RefusedError, refusalOf } from '../../../src/index.ts';
+import { createSwitchgear, isRefused, type Refused, RefusedError, refusalOf } from '../../../src/index.ts';
 
 const gearWith = (options: object = {}) => createSwitchgear({ agent: 'sailor', log: 'silent', env: {}, ...options });
 
@@ -129,4 +129,53 @@ test('the fallback of an async function is a promise', async () => {
       .then((text) => text),
     'from the cache',
   );
+});
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Expect<T extends true> = T;
+
+function parse(text: string): number;
+function parse(bytes: Uint8Array): Promise<number>;
+function parse(input: string | Uint8Array): number | Promise<number> {
+  return typeof input === 'string' ? input.length : Promise.resolve(input.length);
+}
+
+test('guard keeps type parameters, overloads and properties', async () => {
+  using gear = gearWith();
+  const first = gear.guard('first', <T>(list: readonly T[]) => list[0]);
+  const greet = gear.guard('greet', async <T extends string>(name: T) => `Hello ${name}` as const);
+  const measure = gear.guard('measure', parse);
+  const { measure: measureToo } = gear.guardAll({ measure: parse });
+  const search = gear.guard(
+    'search',
+    Object.assign((query: string) => query.length, { schema: { type: 'object' } }),
+  );
+  const loose = gear.guard('loose', (input: string): string | Promise<string> => input);
+  const withOptions = gear.guard('read', async (id: number) => id, { fallback: async (_, id) => id });
+  const results = [
+    first([1, 2]),
+    await greet('Ann'),
+    measure('abc'),
+    await measure(new Uint8Array(2)),
+    measureToo('abcd'),
+    search.schema.type,
+    search('abcde'),
+    loose('a'),
+    await withOptions(6),
+  ];
+  assert.deepEqual(results, [1, 'Hello Ann', 3, 2, 4, 'object', 5, 'a', 6]);
+  const one = first(['a']);
+  const hello = greet('Bob');
+  const three = measure('abc');
+  const two = measure(new Uint8Array(2));
+  const kinds: [
+    Expect<Equal<typeof one, string | undefined | Refused>>,
+    Expect<Equal<typeof hello, Promise<'Hello Bob' | Refused>>>,
+    Expect<Equal<typeof three, number | Refused>>,
+    Expect<Equal<typeof two, Promise<number | Refused>>>,
+  ] = [true, true, true, true];
+  assert.equal(kinds.length, 4);
+  // @ts-expect-error: no overload takes a number.
+  measure(3);
+  await Promise.all([hello, two]);
 });
