@@ -22,9 +22,6 @@ export type {
   Call,
   Cards,
   EntryOf,
-  FormedFunction,
-  Guarded,
-  GuardedResult,
   Observation,
   PolicyInput,
   Snapshot,
@@ -51,6 +48,7 @@ export type {
   WatchSource,
 } from './guard/call-options.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
+export type { FormedFunction, Guarded, GuardedResult } from './guard/guarded.ts';
 export type { PolicyDocument } from './policy/table/policy-document.ts';
 export type { Answer, Approver } from './ports/approver.ts';
 export type { Clock } from './ports/clock.ts';

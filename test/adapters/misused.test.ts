@@ -57,6 +57,7 @@ const unknown: readonly (readonly [string, Protect, string, unknown, RegExp])[] 
   ['langgraph', protectLangGraph, 'a graph that is not compiled', graph, /protect\(graph\.compile\(\)\)/],
   ['langgraph', protectLangGraph, 'an agent of LangChain', agent, /createAgent\(protect\(settings\)\)/],
   ['langgraph', protectLangGraph, 'a list with a graph in it', [weather, graph], /compile/],
+  ['langgraph', protectLangGraph, 'a model with bound tools', chatModel.bindTools([weather]), /before bindTools/],
   ['langgraph', protectLangGraph, 'settings', { model: chatModel }, /got an object with model/],
   ['openai-agents', protectRunner, 'an agent', openAiAgent, /protect\(new Runner\(\)\); await runner\.run/],
   ['openai-agents', protectRunner, 'a tool', madeTool, /the runner guards its calls/],

@@ -6,7 +6,7 @@ import type { Call } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
 import { hasMethod, unknownThing } from '../host/check-thing.ts';
-import { guardOnce, reportGuarded } from '../host/guard-once.ts';
+import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { callModel, readModelName } from '../langchain/model.ts';
@@ -42,6 +42,7 @@ export function protect<T extends object>(thing: T, options: ProtectOptions = {}
     throw unknownThing(kinds, thing, hasMethod(thing, 'compile') ? 'write protect(graph.compile())' : '');
   }
   const { gear = defaultSwitchgear() } = options;
+  if (isGuardedBy(thing, gear)) return thing;
   const invokable = thing as T & Invokable;
   if ('lg_is_pregel' in thing) {
     reportGuarded(gear, 'langgraph', ['every run of a graph']);
@@ -54,7 +55,7 @@ export function protect<T extends object>(thing: T, options: ProtectOptions = {}
   if (hasMethod(Reflect.get(thing, 'graph'), 'invoke'))
     throw unknownThing(kinds, thing, 'write createAgent(protect(settings)) with switchgear/adapters/langchain');
   if (typeof invokable.name !== 'string' || invokable.name === '')
-    throw unknownThing(kinds, thing, 'it has no name: protect its model and its tools');
+    throw unknownThing(kinds, thing, 'it has no name: protect the model, before bindTools, and its tools');
   reportGuarded(gear, 'langgraph', [`tool ${invokable.name}`]);
   return protectTool(invokable, options);
 }
