@@ -225,6 +225,29 @@ test('attack 18: a variable that observes is loud in commands, and an entry and 
   assert.equal(folder.cards().filter(({ id }) => id.startsWith('policy-variables-')).length, 1);
 });
 
+test('attack 18: variables that give or trust a looser policy are an entry and a card of a session, and loud', (context) => {
+  const folder = newFolder(context);
+  folder.write('loose.toml', 'self_protection = false\n');
+  const looks = () => [
+    folder.entries('setting-loosened').length,
+    folder.cards().flatMap(({ id, evidence }) => (id.startsWith('policy-variables-') ? evidence : [])),
+  ];
+  const given = { SWITCHGEAR_POLICY: 'loose.toml' };
+  assert.equal(folder.hook(bash('c1', 'ls').pre, given), 'allow');
+  const policyLine = 'SWITCHGEAR_POLICY="loose.toml" loosens self_protection';
+  assert.deepEqual(looks(), [1, [policyLine]]);
+  const trusting = newFolder(context);
+  trusting.write('switchgear.toml', 'mode = "observe"\n');
+  const trusted = { SWITCHGEAR_TRUST: digestOf(trusting) };
+  assert.equal(trusting.hook(bash('c1', 'ls').pre, trusted), 'allow');
+  assert.equal(trusting.entries('setting-loosened').length, 1);
+  trusting.write('a.yaml', 'id: a\nname: a\nsteps:\n  - id: go\n    ability: none\n');
+  assert.match(
+    trusting.command(['chain', 'run', 'a.yaml'], trusted).stderr,
+    /warning: SWITCHGEAR_TRUST=".*" loosens mode/,
+  );
+});
+
 test('attack 18: a variable that allows shells in chains is loud', (context) => {
   const folder = newFolder(context);
   folder.write(

@@ -16,7 +16,7 @@ import { sha256Hex } from '../../platform/sha256.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Cell, Change, CrossProcessStore } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
-import { nameSettings } from '../policy/describe-policy.ts';
+import { listLoosening, nameSettings } from '../policy/describe-policy.ts';
 import type { CallerPlace, PolicyInForce } from '../policy/policy-in-force.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
 
@@ -127,7 +127,8 @@ function isSame(one: SessionPolicy, other: SessionPolicy): boolean {
 /** Reports once per session what its environment loosens, and once per file what waits for trust. */
 function reportLoosening(runtime: Runtime, session: LockedSession, inForce: PolicyInForce | undefined): void {
   if (inForce === undefined) return;
-  const { loosened, waiting, file = '', digest = '' } = inForce;
+  const { waiting, file = '', digest = '' } = inForce;
+  const loosened = listLoosening(inForce);
   for (const { name, value, before } of loosened)
     appendEntry(runtime, { type: 'setting-loosened', name, value, before: String(before) });
   if (loosened.length > 0)

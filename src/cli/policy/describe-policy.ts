@@ -45,6 +45,17 @@ function describeOrigin({ file = '', origin, trust, waiting }: PolicyInForce): s
   }
 }
 
+/** The variables that loosen, and what each loosens: single settings, a policy file, or the trust in a found file. */
+export function listLoosening(inForce: PolicyInForce): PolicyInForce['loosened'] {
+  const { origin, trust, looserFile, loosened, file = '', digest = '' } = inForce;
+  const isTrusted = origin === 'found' && trust === 'variable';
+  if (looserFile.length === 0 || (origin !== 'variable' && !isTrusted)) return loosened;
+  const [name, value] = isTrusted ? ['SWITCHGEAR_TRUST', digest] : ['SWITCHGEAR_POLICY', file];
+  const path = nameSettings(looserFile);
+  const message = `${name}=${JSON.stringify(sanitizeText(value))} loosens ${path}`;
+  return [...loosened, { name, value, path, before: 'the defaults', message }];
+}
+
 /** Says which settings wait for trust, and what to type. */
 export function describeWaiting({ file = '', waiting }: Pick<PolicyInForce, 'file' | 'waiting'>): string {
   const verb = waiting.length === 1 ? 'loosens and waits' : 'loosen and wait';

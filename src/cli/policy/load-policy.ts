@@ -5,7 +5,7 @@ import type { CrossProcessStore, Store } from '../../ports/store.ts';
 import { isBelowGuardedAgent, type Placement, placeProcess } from '../../supervisor/guarded-agents.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
-import { describePolicy, describeWaiting } from './describe-policy.ts';
+import { describePolicy, describeWaiting, listLoosening } from './describe-policy.ts';
 import { type CallerPlace, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
 
 const noArgs: ParsedArgs = { positionals: [], switches: new Set(), values: new Map() };
@@ -43,7 +43,7 @@ export async function loadEffectivePolicy(
   place: CallerPlace = placeOfCommand(terminal),
 ): Promise<PolicyInForce> {
   const inForce = await loadPolicyInForce(policyOption, terminal, place);
-  printVariables(inForce, terminal);
+  printVariables({ ...inForce, loosened: listLoosening(inForce) }, terminal);
   if (inForce.waiting.length > 0) terminal.err(`warning: ${describeWaiting(inForce)}`);
   return inForce;
 }

@@ -37,6 +37,8 @@ export interface PolicyInForce extends WrittenPolicy {
   readonly waiting: readonly string[];
   /** Settings in force that protect less than the defaults. */
   readonly looser: readonly string[];
+  /** Settings of the file in force that protect less than the defaults. */
+  readonly looserFile: readonly string[];
   /** Environment variables that loosen the policy. */
   readonly loosened: readonly LoosenedSetting[];
   /** Sentences about variables that were not taken. */
@@ -99,13 +101,9 @@ export async function loadPolicyInForce(
   const { settings, provenance, ignored, loosened } = applyEnvironment(held, env, mayTake);
   const policy = markChecked(settings, provenance);
   warnings.push(...ignored.map(({ message }) => message));
-  const looser =
-    loosened.length === 0
-      ? waiting.length === 0
-        ? looserThanDefaults.waiting
-        : []
-      : tightenSettings(defaultSettings, settings).waiting;
-  return { ...written, policy, trust, waiting, looser, loosened, warnings };
+  const looserFile = waiting.length === 0 ? looserThanDefaults.waiting : [];
+  const looser = loosened.length === 0 ? looserFile : tightenSettings(defaultSettings, settings).waiting;
+  return { ...written, policy, trust, waiting, looser, looserFile, loosened, warnings };
 }
 
 /** Asks for the place of the process once, and only if a variable could loosen something. */
