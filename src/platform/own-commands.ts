@@ -27,6 +27,30 @@ export function findOwnCommand(words: readonly string[], cwd: string, targets: O
   return `the command switchgear ${verb}`;
 }
 
+/** Programs that read or print their words. */
+const wordReaders = /^(echo|printf|grep|egrep|fgrep|rg|ag|git|gh|man|which|type|cat|ls|test|\[|\[\[|jq|less|export)$/;
+
+/** Describes a command that an unknown program before it may launch, such as `chroot` or `systemd-run`. */
+export function findLaunchedCommand(words: readonly string[], cwd: string, targets: OwnTargets): string | undefined {
+  if (wordReaders.test(basename(words[0] ?? ''))) return undefined;
+  for (let at = 1; at < words.length - 1; at++) {
+    const [program = '', verb = '', subverb = ''] = words.slice(at, at + 3);
+    const isDecision = decisions[verb]?.test(subverb) === true;
+    if (isDecision && isOwnProgram(program, cwd, targets)) return `the command switchgear ${verb}`;
+  }
+  return undefined;
+}
+
+/** The commands that decide, with the words that follow. */
+const decisions: Readonly<Record<string, RegExp | undefined>> = {
+  inbox: /^(approve|decline|retry|narrow|pause|dismiss|standing)$/,
+  policy: /^trust$/,
+  chain: /^(cancel|resolve)$/,
+  reset: /./,
+  resume: /./,
+  init: /^(claude-code|codex|gemini)$/,
+};
+
 const interpreterName = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
 const runnerName = /^(npx|bunx|pnpx|npm|pnpm|yarn|bun|deno|corepack)$/;
 

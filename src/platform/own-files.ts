@@ -11,6 +11,8 @@ export interface OwnTargets {
   readonly files: readonly string[];
   /** Folders whose whole content is protected. */
   readonly folders: readonly string[];
+  /** Folders with code of this installation: nothing may be written into them. To delete a folder above is harmless. */
+  readonly code?: readonly string[];
   /** The program files of this installation. */
   readonly programs: readonly string[];
   readonly cwd: string;
@@ -27,6 +29,7 @@ export interface OwnPath {
 interface OwnPaths {
   readonly files: readonly OwnPath[];
   readonly folders: readonly OwnPath[];
+  readonly code: readonly OwnPath[];
 }
 
 const resolvedTargets = new WeakMap<OwnTargets, OwnPaths>();
@@ -42,6 +45,7 @@ function ownPathsOf(targets: OwnTargets): OwnPaths {
     resolved = {
       files: [...new Set(targets.files)].map(describe),
       folders: [...new Set(targets.folders)].map(describe),
+      code: [...new Set(targets.code)].map(describe),
     };
     resolvedTargets.set(targets, resolved);
   }
@@ -55,7 +59,8 @@ export function findOwnFile(path: string, cwd: string, targets: OwnTargets, isRe
   const inside = real.endsWith('/') ? real : `${real}/`;
   const inode = inodeOf(real);
   const isPattern = /[*?[{]/.test(real);
-  const { files, folders } = ownPathsOf(targets);
+  const { files, folders, code } = ownPathsOf(targets);
+  for (const own of code) if (real === own.real || real.startsWith(`${own.real}/`)) return own.path;
   for (const own of files) {
     if (real === own.real || (inode !== undefined && inode === own.inode)) return own.path;
     if (isPattern && isGlobMatch(real, own.real, isRecursive)) return own.path;

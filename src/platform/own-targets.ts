@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { callPathsMax, shellCommandsMax, shellTextMax } from '../core/limits.ts';
 import { readFindCommand } from './find-writes.ts';
 import { findGitWrite } from './git-writes.ts';
-import { findOwnCommand, findRunnerScript, isOwnProgram } from './own-commands.ts';
+import { findLaunchedCommand, findOwnCommand, findRunnerScript, isOwnProgram } from './own-commands.ts';
 import { containsText, findCopiedFile, findOwnFile, listOwnBelow, type OwnTargets } from './own-files.ts';
 import { listPatchPaths, readCode } from './program-texts.ts';
 import { visitShellCommands } from './shell-commands.ts';
@@ -94,16 +94,26 @@ function findInPaths(
   targets: OwnTargets,
   isRecursive: boolean,
 ): string | undefined {
-  for (const [name, value] of Object.entries(fields).slice(0, callPathsMax)) {
-    if (!/path|file|source|destination|target|uri|^(from|to|dst|src)$/i.test(name)) continue;
-    for (const path of [value].flat().slice(0, callPathsMax)) {
-      if (typeof path !== 'string') continue;
-      const found = findOwnFile(path.replace(/^file:\/\//, ''), targets.cwd, targets, isRecursive);
-      if (found !== undefined) return found;
-    }
+  const paths = new Set<string>();
+  const values: (readonly [name: string, value: unknown])[] = Object.entries(fields);
+  // The list grows during the iteration: objects and lists may hold further paths.
+  for (const [name, value] of values) {
+    if (values.length > callValuesMax || paths.size > callPathsMax) return tooLong('its values');
+    if (typeof value === 'string' && pathName.test(name)) paths.add(value);
+    else if (Array.isArray(value)) for (const each of value) values.push([name, each]);
+    else if (typeof value === 'object' && value !== null) for (const each of Object.entries(value)) values.push(each);
+  }
+  for (const path of paths) {
+    const found = findOwnFile(path.replace(/^file:\/\//, ''), targets.cwd, targets, isRecursive);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
+
+/** The values of a call that are searched for paths. */
+const callValuesMax = 100_000;
+
+const pathName = /path|file|source|destination|target|uri|^(from|to|dst|src)$/i;
 
 /** What a call changes that is too long to be read. */
 function tooLong(what: string): string {
@@ -157,7 +167,7 @@ function inspectIn(cwd: string, { words, writes, input, run }: ShellCommand, sea
   for (const path of writes) check(path, false);
   const [program = '', ...args] = words;
   const name = basename(program);
-  search.found ??= findOwnCommand(words, cwd, targets);
+  search.found ??= findOwnCommand(words, cwd, targets) ?? findLaunchedCommand(words, cwd, targets);
   const inner = findRunnerScript(words);
   if (inner !== undefined) {
     run(inner);
@@ -180,8 +190,13 @@ function inspectIn(cwd: string, { words, writes, input, run }: ShellCommand, sea
   for (const { path, isRecursive } of paths) check(path, isRecursive);
   for (const { sources, destination } of copies) search.found ??= findCopiedFile(sources, destination, cwd, targets);
   for (const script of scripts) run(script);
+  if (launcherName.test(name))
+    for (const text of args) if (/\s/.test(text)) run(text.replace(/^(EXEC|SYSTEM|[:.!]+)[:!]*/, ''));
   return undefined;
 }
+
+/** Programs that run a text among their arguments. */
+const launcherName = /^(tmux|screen|byobu|zellij|expect|socat|vi|vim|nvim|ex|emacs|sqlite3|su|runuser|machinectl|gdb)$/;
 
 const interpreterName =
   /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy\d?|perl|ruby|php|lua|osascript|Rscript|tclsh)$/;

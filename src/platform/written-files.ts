@@ -62,9 +62,16 @@ export function listWrites([program = '', ...args]: readonly string[], input: st
   // Downloads have the last name of their address.
   const isDownload = name === 'wget' || (name === 'curl' && args.some((arg) => /^(-\w*O|--remote-name)/.test(arg)));
   const downloads = isDownload ? args.map((arg) => basename(arg.replace(/[?#].*$/s, ''))) : [];
-  const isRecursive = removers.test(name);
+  // A mount covers what lies below it, and a mode without the owner's rights closes it.
+  const isRecursive = removers.test(name) || name === 'mount' || (name === 'chmod' && closesFolders(args));
   const paths = [...args, ...downloads].flatMap((arg) => splitOption(arg).map((path) => ({ path, isRecursive })));
   return { ...none, paths: paths.filter(({ path }) => writers.test(name) || !/[*?[{]/.test(path)) };
+}
+
+/** Whether the arguments of `chmod` take the right to read or write from the owner, also inside of folders. */
+function closesFolders(args: readonly string[]): boolean {
+  const isDeep = args.some((arg) => /^(-[a-zA-Z]*R|--recursive)/.test(arg));
+  return isDeep && args.some((arg) => /^0?[0-5][0-7]{2}$|^([go]*[ua][ugoa]*)?-[xX]*[rw]/.test(arg));
 }
 
 /** A word, and the value that is joined to an option: `of=file`, `--output=file`, `-ofile`. */
@@ -94,8 +101,16 @@ function listCopyWrites(name: string, args: readonly string[]): Writes {
   const removed = name === 'mv' ? sources.map((path) => ({ path, isRecursive: true })) : [];
   // A link to a protected file is another name for it; an archive of changes may hold any name.
   const linked = name === 'ln' ? plainPaths(sources) : [];
+  // A forced link takes the place of a folder with all that it holds.
+  const isReplacing =
+    name === 'ln' && args.some((arg) => /^-\w*f|^--force/.test(arg)) && args.some((arg) => /^-\w*[nT]/.test(arg));
   const backup = args.flatMap((arg) => /^--(?:log-file|backup-dir|partial-dir)=(.+)$/.exec(arg)?.[1] ?? []);
-  const written = [...removed, ...linked, ...plainPaths(backup), { path: destination, isRecursive: isDeleting }];
+  const written = [
+    ...removed,
+    ...linked,
+    ...plainPaths(backup),
+    { path: destination, isRecursive: isDeleting || isReplacing },
+  ];
   return { ...none, paths: written, copies: [{ sources, destination }] };
 }
 

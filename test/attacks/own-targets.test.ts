@@ -1,6 +1,7 @@
 /** Calls with which an agent would take its own guard away, and calls that only look like them. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -74,6 +75,18 @@ const refused: readonly string[] = [
   `echo ${'a'.repeat(70_000)}; rm switchgear.json`,
   `rm ${'a '.repeat(200)}switchgear.json`,
   'bun x switchgear reset --all',
+  'chroot / switchgear inbox approve x',
+  'nsenter -t 1 -m switchgear policy trust',
+  'systemd-run --user switchgear inbox approve x',
+  'setarch -R switchgear reset --all',
+  'tmux new -d "switchgear inbox approve x"',
+  'screen -dm switchgear inbox approve x',
+  'socat - EXEC:"switchgear inbox approve x"',
+  'vim -c ":!switchgear inbox approve x"',
+  'chmod -R 000 .',
+  'ln -sfn /tmp/x .claude',
+  'mount -t tmpfs none .',
+  'mkdir -p ~/.cache/switchgear && cp /tmp/evil ~/.cache/switchgear/v1/a',
   'npx -c "switchgear reset --all"',
   'pnpm dlx switchgear reset --all',
   'sudo -E switchgear reset --all',
@@ -105,12 +118,27 @@ test('attack 02: tools that write files cannot write policy, store and hook sett
     ['MultiEdit', { file_path: at('sub/../.claude/settings.local.json'), edits: [] }],
     ['mcp__files__write_file', { path: 'state.db', content: '' }],
     ['mcp__files__move_file', { source: 'switchgear.json', destination: 'x' }],
+    ['mcp__files__write_files', { files: [{ path: at('notes.md') }, { path: at('switchgear.json'), text: '' }] }],
+    ['mcp__files__edit', { changes: { file: { path: at('switchgear.json') } } }],
     ['apply_patch', { input: '*** Begin Patch\n*** Delete File: switchgear.json\n*** End Patch' }],
     ['shell', { command: ['bash', '-lc', 'switchgear reset --all'] }],
     ['shell', { command: ['rm', 'switchgear.json'] }],
   ];
   for (const [tool, input] of writes)
     assert.equal(await answer(guarded, tool, input), 'deny', `${tool} ${JSON.stringify(input)}`);
+});
+
+test('attack 02: tools that write files cannot write the code of the command, nor what is compiled from it', (context) => {
+  const { folder, store } = session(context);
+  const cache = join(folder, '.cache', 'switchgear', 'v24', 'a1b2');
+  for (const path of [bin, join(bin, '../../dist/cli/hook.cjs'), cache]) {
+    const call = { tool_name: 'Write', tool_input: { file_path: path, content: '' }, tool_use_id: path };
+    const { stdout } = spawnSync(process.execPath, [bin, 'hook', 'claude-code'], {
+      ...{ cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store } },
+      input: JSON.stringify({ session_id: 's1', cwd: folder, hook_event_name: 'PreToolUse', ...call }),
+    });
+    assert.match(stdout, /"permissionDecision":"deny"/, path);
+  }
 });
 
 test('attack 02: reading these files, and the word alone, pass', async (context) => {
@@ -123,6 +151,9 @@ test('attack 02: reading these files, and the word alone, pass', async (context)
       'switchgear inbox list --json',
       'cp switchgear.json /tmp/copy.json',
       'rm -rf node_modules',
+      'rm -rf ~/.cache',
+      'chmod -R u+w src',
+      'npm publish switchgear resume',
     ],
     ...['cat > notes.md <<EOF\nswitchgear reset --all > switchgear.json\nEOF', 'git add switchgear.json'],
     ...[

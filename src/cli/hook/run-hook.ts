@@ -2,7 +2,7 @@
 
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
@@ -198,6 +198,7 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
   const storeFiles = address.kind === 'sqlite' ? ['', '-wal', '-shm'].map((end) => address.path + end) : [];
   const home = env.HOME || homedir();
   const cwd = event.cwd || terminal.cwd;
+  const programs = process.argv.slice(1, 2).map((path) => realpathSync(path));
   const policies = [project, cwd].flatMap((folder) => policyNames.map((name) => join(folder, name)));
   return {
     files: [
@@ -207,10 +208,17 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
       ...listHookSettings({ home, project, env }),
     ],
     folders: [stateFolder(env), userStateFolder(terminal)],
-    programs: process.argv.slice(1, 2).map((path) => realpathSync(path)),
+    // What is compiled is run without a look at its source.
+    code: [cacheFolder(env, home), ...programs.flatMap((path) => [dirname(path), join(dirname(path), '../dist')])],
+    programs,
     cwd,
     env: { ...env, HOME: home },
   };
+}
+
+/** The folder of the compile cache, as `bin/switchgear.cjs` chooses it. */
+function cacheFolder({ XDG_CACHE_HOME: cache = '' }: Terminal['env'], home: string): string {
+  return join(isAbsolute(cache) ? cache : join(home, '.cache'), 'switchgear');
 }
 
 const policyNames = ['toml', 'yaml', 'yml', 'json'].map((end) => `switchgear.${end}`);
