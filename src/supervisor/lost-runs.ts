@@ -1,6 +1,6 @@
 /**
  * Closes the tasks of runs whose supervisor was killed as lost, and opens a card that says which of their processes
- * still run.
+ * still run. Continues a supervisor that was suspended together with its watchdog.
  */
 
 import type { Card } from '../core/card.ts';
@@ -10,7 +10,7 @@ import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
 import { type EndTreeResult, endTree } from './end-tree.ts';
 import { formatProcesses, nameProcess } from './left-behind.ts';
-import type { ProcessInfo } from './process-table.ts';
+import { findProcess, isSuspended, type ProcessInfo } from './process-table.ts';
 import { type ProcessTree, processTree } from './process-tree.ts';
 import { isHere, isSupervised, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
 
@@ -18,7 +18,10 @@ import { isHere, isSupervised, type RunRecord, readRuns, readStoredRun, transiti
 export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
   for (const run of await readRuns(store)) {
-    if (isSupervised(run, store)) continue;
+    if (isSupervised(run, store)) {
+      if (run.state === 'running') continueSuspended(store, run);
+      continue;
+    }
     if (run.state === 'lost' && run.card !== undefined && store.card(run.card) === undefined) {
       // The process that closed the run was killed before it opened the card.
       cards.push(await openLostCard(store, run, run.card));
@@ -29,6 +32,31 @@ export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
     else if (run.state === 'running') cards.push(...(await closeLostRun(store, run)));
   }
   return cards;
+}
+
+/** Continues a supervisor that is suspended while its agent works, which its watchdog should have done; reports it. */
+function continueSuspended(store: Store, run: RunRecord): void {
+  const { owner, task, session, agent } = run;
+  if (!isHere(owner) || findProcess(owner.pid)?.began !== owner.began || !isSuspended(owner.pid)) return;
+  // Job control suspends the supervisor and its agent together.
+  const working =
+    openLostTree(run)
+      ?.scan()
+      .filter(({ pid }) => !isSuspended(pid)) ?? [];
+  if (working.length === 0) return;
+  process.kill(owner.pid, 'SIGCONT');
+  const id = `card-suspended-${task}`;
+  if (store.card(id) !== undefined) return;
+  const names = formatProcesses(working.map(nameProcess));
+  const card: Card = {
+    ...{ id, kind: 'notice', task, code: 'notice', counters: { processes: working.length }, state: 'open' },
+    evidence: [
+      `${agent}: its supervisor was suspended while the agent ran on without limits, and goes on now: ${names}`,
+    ],
+    actions: [],
+  };
+  store.putCard(card);
+  store.append({ type: 'card-changed', card }, { task, session, agent }, store.clock.nowMs());
 }
 
 /** Ends the remaining processes of a lost run; returns undefined if the task is no lost run of this machine. */

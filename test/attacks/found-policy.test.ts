@@ -225,7 +225,7 @@ test('attack 18: a variable that observes is loud in commands, and an entry and 
   assert.equal(folder.cards().filter(({ id }) => id.startsWith('policy-variables-')).length, 1);
 });
 
-test('attack 18: variables that give or trust a looser policy are an entry and a card of a session, and loud', (context) => {
+test('attack 18: variables that give or trust a looser policy are an entry and a card, and loud', (context) => {
   const folder = newFolder(context);
   folder.write('loose.toml', 'self_protection = false\n');
   const looks = () => [

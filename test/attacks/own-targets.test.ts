@@ -128,7 +128,7 @@ test('attack 02: tools that write files cannot write policy, store and hook sett
     assert.equal(await answer(guarded, tool, input), 'deny', `${tool} ${JSON.stringify(input)}`);
 });
 
-test('attack 02: tools that write files cannot write the code of the command, nor what is compiled from it', (context) => {
+test('attack 02: tools that write files cannot write the code of the command, nor its compile cache', (context) => {
   const { folder, store } = session(context);
   const cache = join(folder, '.cache', 'switchgear', 'v24', 'a1b2');
   for (const path of [bin, join(bin, '../../dist/cli/hook.cjs'), cache]) {

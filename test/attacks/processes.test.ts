@@ -118,6 +118,26 @@ test('attack 12: the tree of a supervisor that is frozen again and again is ende
   assert.deepEqual(named(name), []);
 });
 
+test('attack 12: supervisor and watchdog frozen together go on with the next command, with a card', long, async () => {
+  const { command, name } = sleeper();
+  const run = home.start([
+    'run',
+    '--no-ask',
+    '--max-duration',
+    '12s',
+    '--',
+    'sh',
+    '-c',
+    `echo begun; ${command}; true`,
+  ]);
+  await until(() => run.out().includes('begun') && watchdogsOf(run).length === 1 && named(name).length === 1);
+  for (const pid of [...watchdogsOf(run), run.child.pid!]) process.kill(pid, 'SIGSTOP');
+  assert.match((await home.run(['status'])).out, /its supervisor was suspended while the agent ran on without limits/);
+  const { code } = await run.finished;
+  assert.equal(code, 75);
+  assert.deepEqual(named(name), []);
+});
+
 test('attack 19: what the agent leaves behind is ended after the grace period and named', long, async () => {
   const { command, name } = sleeper();
   const script = `(setsid ${command} >/dev/null 2>&1 &) ; exit 3`;
