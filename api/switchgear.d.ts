@@ -52,6 +52,10 @@ export interface Answer {
     readonly for?: 'once' | 'run' | 'always';
 }
 
+export interface AnsweredCard extends Card {
+    readonly request?: string;
+}
+
 export type AnyFunction = (...args: any[]) => unknown;
 
 export interface Approver {
@@ -163,7 +167,10 @@ export type CardAction = (typeof cardActions)[number];
 
 export interface Cards {
     list(): readonly QuestionCard[];
-    answer(cardId: string, answer: CardAction, by: string): Card | undefined;
+    answer(cardId: string, answer: CardAction, by: string, request?: string): Card | undefined;
+    waitForAnswer(cardId: string, options?: {
+        readonly signal?: AbortSignal;
+    }): Promise<AnsweredCard | undefined>;
 }
 
 export type CellOwner = 'self' | 'ancestor';

@@ -3,7 +3,7 @@
 import './platform/node-version.ts';
 
 export type { Action, ActionKind, Cost, Outcome, Permit, RuleHit } from './core/action.ts';
-export type { Card, CardAction, QuestionCard } from './core/card.ts';
+export type { AnsweredCard, Card, CardAction, QuestionCard } from './core/card.ts';
 export type { Ending } from './core/classify.ts';
 export type { CellOwner, Control, ControlScope, Gauge } from './core/control.ts';
 export type { BreakerMetrics } from './core/controls/breaker/metrics.ts';

@@ -51,6 +51,15 @@ export interface QuestionCard extends Card {
   readonly input?: string;
 }
 
+/** An answered card, as the program that acts on the answer reads it. */
+export interface AnsweredCard extends Card {
+  /**
+   * The smaller request of `narrow_scope`, or the words for a new plan of `replan`.
+   * @default none
+   */
+  readonly request?: string;
+}
+
 /** The process that an answer or an order came from. */
 export interface AnswerOrigin {
   /**
@@ -110,6 +119,11 @@ export function changeCard(card: Card, event: CardEvent): Card {
       if (card.state === 'used' || !isPast(card, event.atMs)) return card;
       return { ...card, state: 'expired' };
   }
+}
+
+/** The reason why a card cannot be answered so at all, or undefined. */
+export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string | undefined {
+  return actions.includes(answer) ? undefined : `${id} accepts ${actions.join(', ') || 'no answer'}, got ${answer}`;
 }
 
 function isPast(card: Card, atMs: number): boolean {

@@ -7,7 +7,7 @@ import type { GuardedRunOptions, GuardOptions } from './call-options.ts';
 import { createRuntime } from './create-runtime.ts';
 import { delegate, delegateChecks } from './entries/delegate.ts';
 import { admitHostCall } from './entries/two-step.ts';
-import { answerCard, makeRetryOptions } from './extras/answer-card.ts';
+import { answerCard, makeRetryOptions, waitForAnswer } from './extras/answer-card.ts';
 import { breakerHandle, resetBreakerEntry } from './extras/breaker-handle.ts';
 import { addControl } from './extras/custom-controls.ts';
 import { addModelRules, reload } from './extras/reload.ts';
@@ -42,7 +42,8 @@ export function assembleSwitchgear(gearOptions: SwitchgearOptions, overrides: Ru
     },
     cards: {
       list: () => listCards(runtime),
-      answer: (card, answer, by) => answerCard(runtime, card, answer, by),
+      answer: (card, answer, by, request) => answerCard(runtime, card, answer, by, request),
+      waitForAnswer: (card, waitOptions) => waitForAnswer(runtime, card, waitOptions),
     },
     guard: (name, fn, guardOptions) => guard(runtime, name, fn, guardOptions),
     guardAll: (tools, guardOptions) =>

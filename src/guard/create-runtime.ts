@@ -48,7 +48,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { policyEngine, publishTasks = true, spendsJointBudgets = true } = overrides;
+  const { policyEngine, publishTasks = true, spendsJointBudgets = true, haltActions } = overrides;
   const taken = policyEngine?.apply(policy, env) ?? { settings: defaultSettings, ignored: [], loosened: [] };
   const { rules, budgets, content, ignored, loosened } = taken;
   const settings = overrides.settings?.(taken.settings) ?? taken.settings;
@@ -100,6 +100,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     hold: createProcessHold(clock),
     probes: new Set(),
     waiting: new Map(),
+    haltActions,
     inputs: new Map(),
     reportedOnce: new Set(),
     applyOrders: undefined,

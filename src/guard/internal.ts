@@ -5,7 +5,14 @@
 
 export { digestApproval, digestWithSecret } from './approval/approval-digest.ts';
 export { markValue } from './approval/call-mark.ts';
-export { inputKey, readInput, removeExpiredInputs, removeInput, storeInput } from './approval/sealed-input.ts';
+export {
+  inputKey,
+  readInput,
+  removeExpiredInputs,
+  removeInput,
+  requestId,
+  storeInput,
+} from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';

@@ -5,7 +5,7 @@ import { isOwnerGone } from '../chains/run/ownership.ts';
 import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
 import type { RunState } from '../chains/run/state/run-state.ts';
 import { loadRun } from '../chains/run/storage/runs.ts';
-import type { Card, CardAction, QuestionCard } from '../core/card.ts';
+import { type Card, type CardAction, describeOtherAnswers, type QuestionCard } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
@@ -137,7 +137,7 @@ function findObjection(card: Card, answer: CardAction, atMs: number): string | u
   }
   if (card.actions.includes(answer)) return undefined;
   if (card.kind !== 'ask') return `${id} asks no question; it reports: ${sanitizeText(card.evidence[0] ?? card.code)}`;
-  return describeOtherAnswers(card, answer);
+  return sanitizeText(describeOtherAnswers(card, answer) ?? '');
 }
 
 /** The message for a card that has an answer already. */
@@ -149,11 +149,6 @@ export function describeEarlierAnswer(card: Card): string {
 function describeAnswerer({ by = 'somebody', from }: Card): string {
   const remarks = [from?.note ?? [], from?.how === 'unattended' ? 'unattended' : []].flat();
   return remarks.length === 0 ? by : `${by} (${remarks.join(', ')})`;
-}
-
-/** The message for a card that accepts other answers than this one. */
-export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string {
-  return `${sanitizeText(id)} accepts ${actions.join(', ') || 'no answer any more'}, got ${answer}`;
 }
 
 /** Returns the waiting chain run of a card if no living process owns the run: it continues on `chain resume` only. */

@@ -1,25 +1,34 @@
-/** Decides how a halted, paused or lost agent run continues: retry, narrow, pause or dismiss. */
+/** Decides how a halted, paused or lost agent run continues: retry, narrow, pause, replan or dismiss. */
 
-import type { Card, CardAction } from '../core/card.ts';
+import { type Card, type CardAction, describeOtherAnswers } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
+import { requestKeepMs, requestLengthMax } from '../core/limits.ts';
+import { requestId, storeInput } from '../guard/internal.ts';
 import type { CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
-import { answerInStore, describeEarlierAnswer, describeOtherAnswers, findByIdPrefix, readCards } from './cards.ts';
+import { answerInStore, describeEarlierAnswer, findByIdPrefix, readCards } from './cards.ts';
 import { sanitizeText } from './format.ts';
 
 /** A decision about a halted run. */
 export type RunFollowUp =
   | { readonly action: 'retry' | 'pause' | 'dismiss' }
-  | { readonly action: 'narrow'; readonly prompt: string };
+  | { readonly action: 'narrow'; readonly prompt: string }
+  | { readonly action: 'replan'; readonly prompt?: string };
 
-/** The follow-ups that a halted run offers besides pause and dismiss. */
+/** The follow-ups that a halted run offers besides pause, replan and dismiss. */
 export interface HaltChoices {
   readonly retry: boolean;
   readonly narrow: boolean;
 }
 
-const cardActions = { retry: 'retry_raised', narrow: 'narrow_scope', pause: 'pause', dismiss: 'dismiss' } as const;
+const cardActions = {
+  retry: 'retry_raised',
+  narrow: 'narrow_scope',
+  pause: 'pause',
+  replan: 'replan',
+  dismiss: 'dismiss',
+} as const;
 
 /** The card actions of a halted run. */
 export function cardActionsFor({ retry, narrow }: HaltChoices): readonly CardAction[] {
@@ -27,6 +36,7 @@ export function cardActionsFor({ retry, narrow }: HaltChoices): readonly CardAct
     ...(retry ? (['retry_raised'] as const) : []),
     ...(narrow ? (['narrow_scope'] as const) : []),
     'pause',
+    'replan',
     'dismiss',
   ];
 }
@@ -36,7 +46,8 @@ export type FollowUpResult = { readonly card: Card } & (
   | { readonly status: 'forwarded' } // The process that waits for the answer acts on it.
   | { readonly status: 'to-resume'; readonly run: RunRecord } // The caller resumes the run.
   | { readonly status: 'paused'; readonly pausedCard: Card | undefined }
-  | { readonly status: 'dismissed' }
+  | { readonly status: 'replanned' | 'dismissed' }
+  | { readonly status: 'recorded' } // The program that ran the task reads the answer.
 );
 
 /** Answers the card of a run and pauses or deletes the run; the caller resumes the run if the result says so. */
@@ -49,12 +60,10 @@ export async function followUpOnRun(
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card');
   const run = (await readRuns(store)).find((each) => each.card === card.id);
   const { action } = followUp;
-  if (run === undefined && (action === 'retry' || action === 'narrow')) {
-    throw new SwitchgearError('not_kept', `no run is stored for ${sanitizeText(card.id)}: start the agent again`);
-  }
-  const isAwaited = run?.state === 'waiting' && isAlive(run.owner);
+  if (run === undefined) return recordAnswer(store, card, followUp, operator);
+  const isAwaited = run.state === 'waiting' && isAlive(run.owner);
   // The waiting process reads the new request from the record as soon as it sees the answer.
-  if (isAwaited && followUp.action === 'narrow')
+  if (isAwaited && 'prompt' in followUp && followUp.prompt !== undefined)
     await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
   const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
   await store.shared.settled();
@@ -62,13 +71,31 @@ export async function followUpOnRun(
   switch (action) {
     case 'retry':
     case 'narrow':
-      return { card: answeredCard, status: 'to-resume', run: run! };
+      return { card: answeredCard, status: 'to-resume', run };
     case 'pause':
-      return { card: answeredCard, status: 'paused', pausedCard: run && pauseRun(store, run, findChoices(card)) };
+      return { card: answeredCard, status: 'paused', pausedCard: pauseRun(store, run, findChoices(card)) };
+    case 'replan':
     case 'dismiss':
-      if (run !== undefined) deleteRun(store, run.task);
-      return { card: answeredCard, status: 'dismissed' };
+      deleteRun(store, run.task);
+      return { card: answeredCard, status: action === 'replan' ? 'replanned' : 'dismissed' };
   }
+}
+
+/** Records the answer to a card that no stored run belongs to: the program that ran the task reads and acts on it. */
+async function recordAnswer(
+  store: CrossProcessStore,
+  card: Card,
+  followUp: RunFollowUp,
+  operator: Operator,
+): Promise<FollowUpResult> {
+  const { action } = followUp;
+  const request = 'prompt' in followUp ? followUp.prompt?.slice(0, requestLengthMax) : undefined;
+  // The waiting program reads the request as soon as it sees the answer.
+  const mayKeep = request !== undefined && card.state === 'open' && card.actions.includes(cardActions[action]);
+  if (mayKeep) storeInput(store, requestId(card.id), request, requestKeepMs);
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
+  await store.shared.settled();
+  return { card: answeredCard, status: action === 'dismiss' ? 'dismissed' : 'recorded' };
 }
 
 function findChoices({ actions }: Card): HaltChoices {
@@ -86,7 +113,7 @@ async function answerRunCard(
   throw new SwitchgearError(
     'not_answered',
     answeredCard?.answer === undefined
-      ? describeOtherAnswers(answeredCard ?? { ...card, actions: [] }, action)
+      ? sanitizeText(describeOtherAnswers(answeredCard ?? { ...card, actions: [] }, action) ?? `${card.id} has expired`)
       : describeEarlierAnswer(answeredCard),
   );
 }

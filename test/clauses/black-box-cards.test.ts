@@ -58,7 +58,7 @@ test('B39: a job that reaches the call limit is narrowed, and then finishes', { 
 
 test('B40: a halted task can be retried, given back for a new plan, or dismissed', { timeout: 120_000 }, async () => {
   const card = await halted();
-  assert.deepEqual(card?.actions, ['retry_raised', 'narrow_scope', 'pause', 'dismiss']);
+  assert.deepEqual(card?.actions, ['retry_raised', 'narrow_scope', 'pause', 'replan', 'dismiss']);
   const { code, out } = await home.run(['inbox', 'dismiss', card.id]);
   assert.deepEqual([code, out], [0, `dismissed ${card.id}\n`]);
   assert.deepEqual(await inbox(), []);

@@ -1,4 +1,4 @@
-/** The commands `switchgear inbox retry|narrow|pause|dismiss`: continue or end a halted, paused or lost run. */
+/** The commands `switchgear inbox retry|narrow|pause|replan|dismiss`: continue or end a halted, paused or lost run. */
 
 import { sanitizeText } from '../../operator/format.ts';
 import { followUpOnRun, type RunFollowUp } from '../../operator/run-follow-up.ts';
@@ -17,6 +17,10 @@ export const runVerbs: Readonly<Record<RunFollowUp['action'], InboxVerb>> = {
     return { action: 'narrow', prompt };
   }),
   pause: createVerb(() => ({ action: 'pause' })),
+  replan: createVerb(({ positionals }) => {
+    const prompt = positionals[2]?.trim();
+    return prompt ? { action: 'replan', prompt } : { action: 'replan' };
+  }),
   dismiss: createVerb(() => ({ action: 'dismiss' })),
 };
 
@@ -24,6 +28,7 @@ export const runUsage = [
   'inbox retry ID                   resume a halted run with the reached limit doubled',
   'inbox narrow ID "REQUEST"        start the run again with a smaller request',
   'inbox pause ID                   keep the run as it is until somebody resumes it',
+  'inbox replan ID ["WORDS"]        hand the task back for a new plan: the run ends',
   'inbox dismiss ID                 close the card and delete the run',
 ];
 
@@ -47,6 +52,12 @@ function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): Inb
       }
       case 'paused':
         if (result.pausedCard !== undefined) print(`paused; its card is ${sanitizeText(result.pausedCard.id)}`);
+        return exitCodes.ok;
+      case 'recorded':
+        print(`${id}: ${result.card.answer} is recorded for the program that ran ${sanitizeText(result.card.task)}`);
+        return exitCodes.ok;
+      case 'replanned':
+        print(`${id}: handed back for a new plan; the run was deleted`);
         return exitCodes.ok;
       case 'dismissed':
         print(`dismissed ${id}`);

@@ -52,7 +52,7 @@ export const command: Command = {
     ...runUsage,
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(args, ['--json', '--all'], args[0] === 'narrow' ? 3 : 2, [
+    const parsedArgs = readArgs(args, ['--json', '--all'], args[0] === 'narrow' || args[0] === 'replan' ? 3 : 2, [
       '--store',
       '--for',
       '--by',

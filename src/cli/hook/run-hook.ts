@@ -105,6 +105,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         settings: (settings) => setJournalLevel(settings, policy, isWatched),
         // The tasks outlive this process and must not be closed as lost.
         publishTasks: false,
+        // The next prompt of the session starts a new task, so no program acts on another answer.
+        haltActions: ['replan', 'dismiss'],
         // The run counts all calls on shared budgets, so hooks must not count them again.
         spendsJointBudgets: !isWatched,
       },

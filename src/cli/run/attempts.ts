@@ -4,7 +4,7 @@ import { readerFor } from '../../agents/index.ts';
 import { asSessionId } from '../../agents/reading/session-id.ts';
 import { userName } from '../../approvers/user-name.ts';
 import type { Card, CardAction } from '../../core/card.ts';
-import { raisesMax } from '../../core/limits.ts';
+import { progressLengthMax, raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
 import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
@@ -15,6 +15,7 @@ import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
 import { findLimitFlag, formatNextSteps, publishHaltCard, reportHalt } from './halt-report.ts';
 import { endOnError, type LaunchedRun, launch } from './launch.ts';
 import { describeLeftBehind, reportLeftBehind } from './left-behind-report.ts';
+import { formatSingleLine } from './screen.ts';
 
 /** Exit codes of `switchgear run` itself; otherwise it exits with the agent's code. */
 const runExitCodes = { halted: 75, interrupted: 130, hungUp: 129, terminated: 143, readerGone: 141 } as const;
@@ -125,15 +126,23 @@ async function handleHalt(
   if (answer.followUp.action === 'pause') {
     const paused = pauseRun(store, waitingRecord, choices);
     if (isStored) screen.printLine(`switchgear: paused; resume with: ${formatNextSteps(paused)}`);
-  } else if (answer.followUp.action === 'dismiss') deleteRun(store, task);
-  else {
+  } else if (answer.followUp.action === 'dismiss' || answer.followUp.action === 'replan') {
+    deleteRun(store, task);
+    if (answer.followUp.action === 'replan') {
+      const { prompt } = answer.followUp;
+      screen.printLine(
+        `switchgear: handed back for a new plan${prompt ? `: ${formatSingleLine(prompt, progressLengthMax)}` : ''}`,
+      );
+    }
+  } else {
     writeRun(store, { ...waitingRecord, state: 'halted' });
     if (answer.followUp.action === 'retry')
       screen.printLine(`switchgear: the run was retried ${raisesMax} times, which is the limit`);
     else if (atTerminal && card !== undefined && isStored)
       screen.printLine(`switchgear: later: ${formatNextSteps(card)}`);
   }
-  emit('run', { type: 'run-ended', code: runExitCodes.halted });
+  const { action } = answer.followUp;
+  emit('run', { type: 'run-ended', code: runExitCodes.halted, ...(action !== 'none' && { answer: action }) });
   return runExitCodes.halted;
 }
 
@@ -178,6 +187,7 @@ const cardActions: { readonly [action in HaltAnswer['followUp']['action']]?: Car
   retry: 'retry_raised',
   narrow: 'narrow_scope',
   pause: 'pause',
+  replan: 'replan',
   dismiss: 'dismiss',
 };
 

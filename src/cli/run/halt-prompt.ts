@@ -21,6 +21,7 @@ const followUpActions: { readonly [action in CardAction]?: RunFollowUp['action']
   retry_raised: 'retry',
   narrow_scope: 'narrow',
   pause: 'pause',
+  replan: 'replan',
   dismiss: 'dismiss',
 };
 
@@ -70,7 +71,7 @@ function waitForInboxAnswer(
       else
         resolve({
           answeredAt: 'inbox',
-          followUp: action === 'narrow' ? { action, prompt: readPrompt() ?? '' } : { action },
+          followUp: action === 'narrow' || action === 'replan' ? { action, prompt: readPrompt() ?? '' } : { action },
         });
     };
     poll();
@@ -89,6 +90,7 @@ async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: Abort
     ...(choices.retry ? ['r retry with the limit doubled'] : []),
     ...(choices.narrow ? ['n narrow the request'] : []),
     'p pause',
+    'b hand back for a new plan',
     'd dismiss',
   ];
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -106,6 +108,7 @@ async function askAtTerminal({ screen, choices }: HaltPromptOptions, stop: Abort
       const letter = reply.toLowerCase().slice(0, 1);
       if (letter === 'r' && choices.retry) return { followUp: { action: 'retry' }, answeredAt: 'terminal' };
       if (letter === 'p') return { followUp: { action: 'pause' }, answeredAt: 'terminal' };
+      if (letter === 'b') return { followUp: { action: 'replan' }, answeredAt: 'terminal' };
       if (letter === 'd') return { followUp: { action: 'dismiss' }, answeredAt: 'terminal' };
       if (letter === 'n' && choices.narrow) {
         const prompt = await askLine('The new request: ');

@@ -93,5 +93,6 @@ const inboxVerbs: { readonly [action in CardAction]?: string } = {
   retry_raised: 'retry',
   narrow_scope: 'narrow',
   pause: 'pause',
+  replan: 'replan',
   dismiss: 'dismiss',
 };

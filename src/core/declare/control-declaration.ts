@@ -16,7 +16,7 @@ export interface CodeDeclaration {
   readonly remedy: string;
   /** The texts for the model and for a person. */
   texts(context: RefusalContext): RefusalTexts;
-  /** The actions of a person on a halted task, in addition to retry and pause. */
+  /** The actions of a person on a halted task, in addition to retry, pause, replan and dismiss. */
   readonly actions?: readonly CardAction[];
   /** The task limit that a retry doubles. */
   readonly raises?: keyof TaskSettings;

@@ -40,7 +40,7 @@ function makeContext(
   return { name, kind, control, counters, reason, actual, limit, reached: `${actual} of ${limit}`, soon };
 }
 
-/** The actions of a person on a halt: retry with raised limits, pause, and the actions of the code. */
+/** The actions of a person on a halt; the actions of the code stand in the middle. */
 export function listCardActions(code: Code): readonly CardAction[] {
-  return ['retry_raised', 'pause', ...(findCode(code).actions ?? [])];
+  return ['retry_raised', 'pause', ...(findCode(code).actions ?? []), 'replan', 'dismiss'];
 }

@@ -50,6 +50,11 @@ export async function readInput(store: Store, cardId: string): Promise<string | 
   return unseal(shared.secret, cardId, value);
 }
 
+/** The id under which the request beside the answer to a card is sealed. */
+export function requestId(cardId: string): string {
+  return `request/${cardId}`;
+}
+
 /** Removes the inputs of expired questions: the processes that asked may be gone, or too brief to clean a file up. */
 export async function removeExpiredInputs(store: Store): Promise<void> {
   const atMs = store.clock.nowMs();

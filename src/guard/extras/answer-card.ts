@@ -1,25 +1,110 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
-import { type Card, type CardAction, cardActions } from '../../core/card.ts';
+import { evictOldest } from '../../core/bounded.ts';
+import { type AnsweredCard, type Card, type CardAction, cardActions, describeOtherAnswers } from '../../core/card.ts';
 import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
 import { findCode } from '../../core/controls/registry.ts';
-import { raisesMax } from '../../core/limits.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import { answerPollMs, cardsMax, raisesMax, requestKeepMs, requestLengthMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
-import { choices, name } from '../runtime/option-checks.ts';
+import { readInput, requestId, storeInput } from '../approval/sealed-input.ts';
+import { addListener } from '../journal/journal.ts';
+import { type Checks, choices, signal as isSignal, name, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
 import type { TaskState } from '../tasks/task.ts';
 
 const isAnswer = choices(...cardActions);
+const waitChecks: Checks = { signal: isSignal };
 
 /** Records the answer to a card and passes it to the call that waits for it; undefined if the id is unknown. */
-export function answerCard(runtime: Runtime, card: string, answer: CardAction, by: string): Card | undefined {
+export function answerCard(
+  runtime: Runtime,
+  id: string,
+  answer: CardAction,
+  by: string,
+  request?: string,
+): Card | undefined {
   isAnswer('the answer', answer);
   name('the name of the person who answers', by);
-  const answers = runtime.store.card(card)?.kind === 'ask' && (answer === 'approve' || answer === 'decline');
-  if (answers) runtime.waiting.get(card)?.({ approved: answer === 'approve', by });
-  return updateCard(runtime, card, { type: 'card-answered', atMs: runtime.clock.nowMs(), answer, by });
+  if (request !== undefined) text('the request', request);
+  const { store, clock } = runtime;
+  const atMs = clock.nowMs();
+  const card = store.card(id);
+  if (card === undefined) return undefined;
+  const objection = describeOtherAnswers(card, answer);
+  if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
+  if (card.state === 'open' && card.expiresAtMs !== undefined && atMs >= card.expiresAtMs)
+    return updateCard(runtime, id, { type: 'card-expired', atMs });
+  if (card.kind === 'ask' && (answer === 'approve' || answer === 'decline'))
+    runtime.waiting.get(id)?.({ approved: answer === 'approve', by });
+  if (request !== undefined && card.state === 'open') keepRequest(runtime, id, request.slice(0, requestLengthMax));
+  return updateCard(runtime, id, { type: 'card-answered', atMs, answer, by });
+}
+
+/** Keeps the request of an answer: a shared store has it sealed, and no journal has it. */
+function keepRequest({ store, inputs }: Runtime, id: string, request: string): void {
+  evictOldest(inputs, cardsMax);
+  inputs.set(requestId(id), request);
+  storeInput(store, requestId(id), request, requestKeepMs);
+}
+
+/** Waits until a card is answered or expired, in this process or in another one on the store. */
+export function waitForAnswer(
+  runtime: Runtime,
+  id: string,
+  waitOptions: { readonly signal?: AbortSignal } = {},
+): Promise<AnsweredCard | undefined> {
+  name('the id of a card', id);
+  options('wait options', waitOptions, waitChecks);
+  const { store, clock } = runtime;
+  const { signal } = waitOptions;
+  return new Promise((resolve, reject) => {
+    let stopPolling = () => {};
+    const finish = (settle: () => void) => {
+      isSettled = true;
+      stopPolling();
+      unwatch?.();
+      unlisten();
+      signal?.removeEventListener('abort', onAbort);
+      settle();
+    };
+    const onAbort = () => finish(() => reject(signal?.reason));
+    let isSettled = false;
+    const check = (): boolean => {
+      if (isSettled) return true;
+      store.shared?.refresh();
+      const card = store.card(id);
+      const isOver = card?.expiresAtMs !== undefined && clock.nowMs() >= card.expiresAtMs;
+      if (runtime.isDisposed) finish(() => reject(new SwitchgearError('disposed', 'the gear was disposed')));
+      else if (card?.state === 'open' && !isOver) return false;
+      else finish(() => resolve(card && withRequest(runtime, card.state === 'open' ? expired(card) : card)));
+      return true;
+    };
+    // Hints may be late or missing, so the card is also polled once a second.
+    const poll = () => {
+      if (!check()) stopPolling = clock.after(answerPollMs, poll, true);
+    };
+    const unwatch = store.shared?.watch((hint) => {
+      if (hint.type === 'cell-changed' && hint.key === `card/${id}`) check();
+    });
+    const unlisten = addListener(runtime, (entry) => {
+      if (entry.type === 'card-changed' && entry.card.id === id) check();
+    });
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    poll();
+  });
+}
+
+function expired(card: Card): Card {
+  return { ...card, state: 'expired' };
+}
+
+async function withRequest({ store, inputs }: Runtime, card: Card): Promise<AnsweredCard> {
+  const request = inputs.get(requestId(card.id)) ?? (await readInput(store, requestId(card.id)));
+  return request === undefined ? card : { ...card, request };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The runtime of a gear: one record of its whole state, used by the functions of `guard/`. */
 
 import type { WeighedKeys } from '../../core/bounded.ts';
+import type { CardAction } from '../../core/card.ts';
 import type { TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import { builtinPrices } from '../../core/prices/builtin-prices.ts';
@@ -100,6 +101,8 @@ export interface Runtime {
    * answer ends the wait.
    */
   readonly waiting: Map<string | object, (answer?: Answer) => void>;
+  /** The answers that cards of halts offer; undefined for those of the code. */
+  readonly haltActions: readonly CardAction[] | undefined;
   /** The inputs of open questions of this gear, by card id. */
   readonly inputs: Map<string, string>;
   /** Applies operator orders; absent without a shared store. */
@@ -129,6 +132,11 @@ export interface RuntimeOverrides {
    * @default true
    */
   readonly spendsJointBudgets?: boolean;
+  /**
+   * The answers that cards of halts offer, where no program can act on the others.
+   * @default those of the code
+   */
+  readonly haltActions?: readonly CardAction[];
 }
 
 /** The error that a custom control threw while it learnt of an event. */

@@ -47,7 +47,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
     code,
     counters,
     evidence: [refusal.explanation],
-    actions: listCardActions(code),
+    actions: runtime.haltActions ?? listCardActions(code),
     state: 'open',
   };
   openCard(runtime, card, ended, atMs);

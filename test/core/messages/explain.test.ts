@@ -151,6 +151,6 @@ test('the message of a failing worker states its name, a possible cause and an a
 });
 
 test('a card offers to raise the limits or to pause, and after too many calls to narrow the scope', () => {
-  assert.deepEqual(listCardActions('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope']);
-  assert.deepEqual(listCardActions('denial_limit'), ['retry_raised', 'pause']);
+  assert.deepEqual(listCardActions('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope', 'replan', 'dismiss']);
+  assert.deepEqual(listCardActions('denial_limit'), ['retry_raised', 'pause', 'replan', 'dismiss']);
 });
