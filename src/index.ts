@@ -20,7 +20,6 @@ export type {
   BreakerHandle,
   BreakerSnapshot,
   Call,
-  Cards,
   EntryOf,
   Observation,
   PolicyInput,
@@ -47,6 +46,7 @@ export type {
   WatchOptions,
   WatchSource,
 } from './guard/call-options.ts';
+export type { Cards } from './guard/cards-api.ts';
 export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
 export type { FormedFunction, Guarded, GuardedResult } from './guard/guarded.ts';
 export type { PolicyDocument } from './policy/table/policy-document.ts';

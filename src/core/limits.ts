@@ -249,9 +249,6 @@ export const canonicalDepthMax = 400;
 /** Bytes of a program that a digest reads, and programs among the arguments of a command. */
 export const digestedBytesMax = 268_435_456;
 export const digestedFilesMax = 64;
-/** Characters of a request beside an answer, and how long a store keeps it. */
-export const requestLengthMax = 8_000;
-export const requestKeepMs = 604_800_000;
 /** How long a removed input of a question leaves its empty cell in the store. */
 export const removedInputKeepMs = 60_000;
 /** Standing approvals in a list. */

@@ -1,6 +1,6 @@
 /** The public types of the gear, its tasks and its breakers. */
 
-import type { AnsweredCard, Card, CardAction, QuestionCard } from '../core/card.ts';
+import type { Card } from '../core/card.ts';
 import type { Control, Gauge } from '../core/control.ts';
 import type { BreakerMetrics } from '../core/controls/breaker/metrics.ts';
 import type { BreakerStats } from '../core/controls/breaker/stats.ts';
@@ -25,6 +25,7 @@ import type {
   WatchOptions,
   WatchSource,
 } from './call-options.ts';
+import type { Cards } from './cards-api.ts';
 import type { FormedFunction, Guarded, GuardedResult } from './guarded.ts';
 
 /** A function that can be guarded. */
@@ -217,31 +218,6 @@ export interface Snapshot {
   readonly cards: readonly Card[];
   /** Errors of listeners and of the gear that were swallowed. */
   readonly internalErrors: number;
-}
-
-/** The inbox of a gear. */
-export interface Cards {
-  /** Every card in the store, open or answered; open questions of this gear have their `input`. */
-  list(): readonly QuestionCard[];
-  /**
-   * Answers a card, and returns it; undefined if the id is unknown. A waiting call receives `approve` and `decline`; the
-   * other answers are for your program, see `waitForAnswer`. The first answer stands: a later one returns the card
-   * with the first. Throws a `SwitchgearError` with the code `not_answered` if the card does not offer the answer.
-   *
-   * @param request The smaller request of `narrow_scope`, or the words for a new plan of `replan`.
-   * @default request none
-   */
-  answer(cardId: string, answer: CardAction, by: string, request?: string): Card | undefined;
-  /**
-   * Resolves with a card once a person has answered it, in this process or in the inbox of a shared store, or once it
-   * has expired; undefined if the id is unknown. Rejects when the signal aborts or the gear is disposed.
-   * @example
-   * const card = gear.cards.list().find(({ kind, state }) => kind === 'halt' && state === 'open');
-   * const { answer, request, task } = (card && (await gear.cards.waitForAnswer(card.id))) ?? {};
-   * if (answer === 'retry_raised') await gear.task(gear.retryOptions(task!)!, () => console.log('once more'));
-   * else if (answer === 'narrow_scope' || answer === 'replan') console.log('plan anew:', request);
-   */
-  waitForAnswer(cardId: string, options?: { readonly signal?: AbortSignal }): Promise<AnsweredCard | undefined>;
 }
 
 /** An entry of one type. */

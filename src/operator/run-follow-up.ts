@@ -2,7 +2,7 @@
 
 import { type Card, type CardAction, describeOtherAnswers } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { requestKeepMs, requestLengthMax } from '../core/limits.ts';
+import { cardKeepMs, shownInputMax } from '../core/limits.ts';
 import { requestId, storeInput } from '../guard/internal.ts';
 import type { CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
@@ -89,10 +89,10 @@ async function recordAnswer(
   operator: Operator,
 ): Promise<FollowUpResult> {
   const { action } = followUp;
-  const request = 'prompt' in followUp ? followUp.prompt?.slice(0, requestLengthMax) : undefined;
+  const request = 'prompt' in followUp ? followUp.prompt?.slice(0, shownInputMax) : undefined;
   // The waiting program reads the request as soon as it sees the answer.
   const mayKeep = request !== undefined && card.state === 'open' && card.actions.includes(cardActions[action]);
-  if (mayKeep) storeInput(store, requestId(card.id), request, requestKeepMs);
+  if (mayKeep) storeInput(store, requestId(card.id), request, cardKeepMs);
   const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
   await store.shared.settled();
   return { card: answeredCard, status: action === 'dismiss' ? 'dismissed' : 'recorded' };

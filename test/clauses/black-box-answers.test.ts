@@ -130,7 +130,8 @@ test('B40: the card of a chain can be dismissed and handed back', { timeout: 120
 
 test('B38: the halt of a heartbeat task names the task, with its own numbers', { timeout: 120_000 }, async () => {
   const script = `console.log('[heartbeat] starting research');
-    for (let n = 0; n < 51; n++) console.log(JSON.stringify({ type: 'tool_use', id: 'c' + n, name: 'scrape', input: n }));
+    const call = { type: 'tool_use', name: 'scrape' };
+    for (let n = 0; n < 51; n++) console.log(JSON.stringify({ ...call, id: 'c' + n, input: { n } }));
     setTimeout(() => {}, 60_000);`;
   const { code, err } = await home.run(['run', '--grace', '1s', '--', process.execPath, '-e', script]);
   assert.equal(code, 75);

@@ -5,7 +5,7 @@ import { type AnsweredCard, type Card, type CardAction, cardActions, describeOth
 import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
-import { answerPollMs, cardsMax, raisesMax, requestKeepMs, requestLengthMax } from '../../core/limits.ts';
+import { answerPollMs, cardKeepMs, cardsMax, raisesMax, shownInputMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
 import { readInput, requestId, storeInput } from '../approval/sealed-input.ts';
@@ -39,7 +39,7 @@ export function answerCard(
     return updateCard(runtime, id, { type: 'card-expired', atMs });
   if (card.kind === 'ask' && (answer === 'approve' || answer === 'decline'))
     runtime.waiting.get(id)?.({ approved: answer === 'approve', by });
-  if (request !== undefined && card.state === 'open') keepRequest(runtime, id, request.slice(0, requestLengthMax));
+  if (request !== undefined && card.state === 'open') keepRequest(runtime, id, request.slice(0, shownInputMax));
   return updateCard(runtime, id, { type: 'card-answered', atMs, answer, by });
 }
 
@@ -47,7 +47,7 @@ export function answerCard(
 function keepRequest({ store, inputs }: Runtime, id: string, request: string): void {
   evictOldest(inputs, cardsMax);
   inputs.set(requestId(id), request);
-  storeInput(store, requestId(id), request, requestKeepMs);
+  storeInput(store, requestId(id), request, cardKeepMs);
 }
 
 /** Waits until a card is answered or expired, in this process or in another one on the store. */
