@@ -17,8 +17,6 @@ export interface Ticket {
 
 export interface BreakerModel {
   held: boolean;
-  /** What was in force when it was last called: a hand on it goes by that. */
-  rule: BreakerRule | undefined;
   /** Whether a call at this time has to be refused. */
   refuses(rule: BreakerRule, atMs: number): boolean;
   refused(rule: BreakerRule, atMs: number): void;
@@ -55,7 +53,6 @@ export function breakerModel(): BreakerModel {
 
   return {
     held: false,
-    rule: undefined,
     refuses(rule, atMs) {
       if (this.held) return true;
       if (phase === 'closed') return false;

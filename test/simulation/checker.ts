@@ -103,7 +103,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
   }
 
   /** Why a call must not run now. */
-  function objections(call: SimulatedCall): readonly string[] {
+  function objections(call: SimulatedCall, turn: string | undefined): readonly string[] {
     const { task } = call;
     const atMs = nowMs();
     const found: string[] = [];
@@ -121,14 +121,16 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     }
     const denied = call.kind === 'delegation' ? undefined : task.denied.get(fingerprintOf(call));
     const isOver = denied?.retryAtMs !== undefined && atMs >= denied.retryAtMs;
-    if (denied !== undefined && denied.times >= self.settings.refusedRepeats && !isOver) found.push('tool_loop');
+    const isTwin = turn !== undefined && turn === denied?.turn;
+    const isRepeated = denied !== undefined && denied.times >= self.settings.refusedRepeats && !isTwin;
+    if (isRepeated && !isOver) found.push('tool_loop');
     const failures = workers.get(`${call.session}\n${call.tool}`) ?? 0;
     if (call.kind === 'delegation' && failures >= self.settings.workerFailures) found.push('delegation_limit');
     return found;
   }
 
   function admitted(call: SimulatedCall, action: Action): void {
-    const found = objections(call);
+    const found = objections(call, action.turnId);
     if (found.length > 0) fail(`${call.tool} was let through in spite of ${found.join(', ')}`);
     if (calls.has(action.id)) fail(`two calls were admitted as ${action.id}`);
     calls.set(action.id, call);
@@ -142,6 +144,12 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     if (call.task === undefined) return;
     if (call.kind !== 'model') call.task.calls++;
     call.task.denied.delete(fingerprintOf(call));
+    const { deniedTurn } = call.task;
+    // One call of a burst passed, so the burst does not count.
+    if (action.turnId !== undefined && action.turnId === deniedTurn.name && !deniedTurn.hasPassed) {
+      deniedTurn.hasPassed = true;
+      call.task.deniedInARow = Math.max(0, call.task.deniedInARow - 1);
+    }
     for (const task of lineOf(call.task)) {
       task.reservedMicros += call.worstMicros;
       task.outUntilMs = Math.max(task.out.size === 0 ? 0 : task.outUntilMs, atMs + call.patienceMs);
@@ -149,8 +157,8 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     }
   }
 
-  function denied(call: SimulatedCall, stop: Stop, isAnswer: boolean): void {
-    const found = objections(call);
+  function denied(call: SimulatedCall, turn: string | undefined, stop: Stop, isAnswer: boolean): void {
+    const found = objections(call, turn);
     reached.add(stop.code);
     lastRefusal = stop.code;
     if (!isAnswer && !found.includes(stop.code) && !(stop.code === 'tool_loop' && mayLoop(call))) {
@@ -163,12 +171,15 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     const { task } = call;
     if (task === undefined) return;
     if (call.kind !== 'model') task.calls++;
-    task.deniedInARow++;
+    // Refusals of one burst count as one.
+    if (turn === undefined || turn !== task.deniedTurn.name) task.deniedInARow++;
+    if (turn !== undefined && turn !== task.deniedTurn.name) task.deniedTurn = { name: turn, hasPassed: false };
     if (call.kind === 'delegation') return;
     const known = task.denied.get(fingerprintOf(call));
     const isOver = known?.retryAtMs !== undefined && nowMs() >= known.retryAtMs;
-    const times = known === undefined || isOver ? 1 : known.times + 1;
-    task.denied.set(fingerprintOf(call), { times, retryAtMs: stop.retryAtMs });
+    const isTwin = turn !== undefined && turn === known?.turn;
+    const times = known === undefined || isOver ? 1 : known.times + (isTwin ? 0 : 1);
+    task.denied.set(fingerprintOf(call), { times, retryAtMs: stop.retryAtMs, turn });
   }
 
   /** A call is refused as a repeat only after it ended well twice, or badly five times. */
@@ -190,7 +201,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     if (call.ticket === undefined) fail(`${call.tool} was settled twice`);
     const breaker = self.breaker(call);
     // It ends by the rule in force, which a reload may have changed since it began.
-    if (call.kind !== 'delegation') breaker.ends(call.ticket, outcome.kind, breaker.rule ?? call.rule!, entry.atMs);
+    if (call.kind !== 'delegation') breaker.ends(call.ticket, outcome.kind, self.settings.breaker, entry.atMs);
     call.ticket = undefined;
     for (const task of lineOf(call.task)) {
       if (entry.stillRuns !== true) task.reservedMicros -= call.worstMicros; // What still runs may still cost.
@@ -290,7 +301,12 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
         case 'action-allowed':
           return admitted(callOf(entry, entry.action), entry.action);
         case 'action-refused':
-          return denied(callOf(entry, entry.action), entry.decision.verdict as Stop, entry.after !== undefined);
+          return denied(
+            callOf(entry, entry.action),
+            entry.action.turnId,
+            entry.decision.verdict as Stop,
+            entry.after !== undefined,
+          );
         case 'action-settled':
           return settled(entry);
         case 'permit-renewed': {

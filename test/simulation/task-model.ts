@@ -20,8 +20,10 @@ export interface TaskModel {
   micros: number;
   reservedMicros: number;
   deniedInARow: number;
+  /** The burst of the last refusal, and whether a call of it passed. */
+  deniedTurn: { readonly name: string | undefined; hasPassed: boolean };
   /** Refusals of the same proposal since it last passed, with the time before which it makes no sense. */
-  readonly denied: Map<number, { times: number; retryAtMs: number | undefined }>;
+  readonly denied: Map<number, { times: number; retryAtMs: number | undefined; turn: string | undefined }>;
   lastText: string | undefined;
   sameTexts: number;
   /** The same, counted anew after a call that ended in between: it may have brought something. */
@@ -53,6 +55,7 @@ export function taskModel(
     micros: 0,
     reservedMicros: 0,
     deniedInARow: 0,
+    deniedTurn: { name: undefined, hasPassed: false },
     denied: new Map(),
     lastText: undefined,
     sameTexts: 0,

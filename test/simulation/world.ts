@@ -180,7 +180,6 @@ function createWorld(seed: number): World {
   function propose(task: Task | undefined, call: SimulatedCall, make: () => unknown): unknown {
     check.proposing = call;
     // Its breaker exists from the first proposal on, with the settings of the last.
-    if (call.kind !== 'delegation') check.breaker(call).rule = settings.breaker;
     const wasHalted = call.task?.halt !== undefined;
     try {
       const result = inside(task, make);
@@ -254,7 +253,6 @@ function createWorld(seed: number): World {
     const id = `h-${++ids}`;
     const given = { id, ...(task === undefined ? {} : { task: task.id }) };
     const wasHalted = call.task?.halt !== undefined;
-    check.breaker(call).rule = settings.breaker;
     check.proposing = call;
     const admission = gear.admit('host', [call.args], given);
     check.proposing = undefined;
@@ -386,7 +384,7 @@ function createWorld(seed: number): World {
       for (const model of models) model.held = false;
     }
     if (what === 'reset') for (const model of models) model.reset();
-    if (what === 'trip') for (const model of models) model.open(model.rule ?? settings.breaker, clock.nowMs());
+    if (what === 'trip') for (const model of models) model.open(settings.breaker, clock.nowMs());
     if (what === 'resetAll') {
       for (const each of ['fetch', 'calc', 'burst', 'host', 'think', 'pay']) {
         for (const model of check.breakersNamed(each)) model.reset();
