@@ -53,7 +53,7 @@ function continueSuspended(store: Store, run: RunRecord): void {
     evidence: [
       `${agent}: its supervisor was suspended while the agent ran on without limits, and goes on now: ${names}`,
     ],
-    actions: [],
+    actions: ['dismiss'],
   };
   store.putCard(card);
   store.append({ type: 'card-changed', card }, { task, session, agent }, store.clock.nowMs());

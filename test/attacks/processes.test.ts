@@ -133,9 +133,10 @@ test('attack 12: supervisor and watchdog frozen together go on with the next com
   await until(() => run.out().includes('begun') && watchdogsOf(run).length === 1 && named(name).length === 1);
   for (const pid of [...watchdogsOf(run), run.child.pid!]) process.kill(pid, 'SIGSTOP');
   assert.match((await home.run(['status'])).out, /its supervisor was suspended while the agent ran on without limits/);
-  const { code } = await run.finished;
-  assert.equal(code, 75);
+  const { code, err } = await run.finished;
+  assert.equal(code, 75, err);
   assert.deepEqual(named(name), []);
+  assert.match((await home.run(['inbox', 'list'])).out, /its supervisor was suspended/);
 });
 
 test('attack 19: what the agent leaves behind is ended after the grace period and named', long, async () => {

@@ -321,13 +321,14 @@ class AttemptAccounting implements RunAccounting {
     writeRun(store, this.#record);
   }
 
-  /** Closes the notices of a finished run: a warning about a limit has no use after the end. */
+  /** Closes the warnings about limits of a finished run, which have no use after the end; other notices stay. */
   #dismissNotices(): void {
     const { gear } = this.#context;
     const { id: taskId } = this.#task;
-    for (const { id, kind, state, task } of gear.snapshot().cards) {
+    for (const { id, kind, state, task, actions } of gear.snapshot().cards) {
       const belongsToRun = task === taskId || task.startsWith(`${taskId}/`);
-      if (belongsToRun && kind === 'notice' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
+      const isWarning = kind === 'notice' && actions.includes('pause') && actions.includes('dismiss');
+      if (belongsToRun && isWarning && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
     }
   }
 }

@@ -21,8 +21,9 @@ export function reportLeftBehind(context: RunCommandContext, { end, task, record
   const { gear, store, screen, emit } = context;
   const { leftBehind, limit } = end;
   // The halt of a limit concerns the remaining programs; the agent itself cannot be continued.
-  for (const { id, task: owner, kind, state } of gear.snapshot().cards)
-    if (owner === task && kind === 'halt' && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
+  for (const { id, task: owner, kind, state, actions } of gear.snapshot().cards)
+    if (owner === task && kind === 'halt' && state === 'open' && actions.includes('dismiss'))
+      gear.cards.answer(id, 'dismiss', 'switchgear run');
   const cause = limit === undefined ? '' : ` (${limit})`;
   const { ended, left } = sortProcesses(leftBehind);
   const name = (processes: readonly LeftProcess[]) => formatProcesses(processes);
