@@ -246,3 +246,10 @@ test('R29: a loop that never lets go is halted all the same', async () => {
   });
   assert.equal(result.status, 'halted');
 });
+
+test('P9: a refusal after an internal error names the agent and the session', () => {
+  const gear = createSwitchgear({ agent: 'ann', session: 'talk', log: 'silent', env: {} });
+  const { refused } = gear.admit('search', [{}], { task: 'unknown' });
+  assert.deepEqual([refused?.agent_name, refused?.session_id], ['ann', 'talk']);
+  assert.equal(refusalOf(refused)?.code, 'internal_error');
+});

@@ -47,7 +47,7 @@ export function admitHostCall(
   if (wanted !== undefined && task === undefined) {
     // A call of an unknown task cannot be counted, so it is refused.
     const unknown = new SwitchgearError('unknown_task', unknownTaskMessage(wanted));
-    return refusedCall(refuseOnError(runtime, 'admit', name, unknown), undefined);
+    return refusedCall(refuseOnError(runtime, 'admit', name, unknown), runtime);
   }
   if (id === undefined) return decide(runtime, task, name, args, admitOptions, () => {});
   const admitted = admissions.get(runtime) ?? new Map<string, Admission>();
@@ -98,12 +98,12 @@ function decide(
     if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
     return refusedCall(explainStop(admission, site, atMs), site);
   } catch (error) {
-    return refusedCall(refuseOnError(runtime, 'admit', name, error), site);
+    return refusedCall(refuseOnError(runtime, 'admit', name, error), site ?? task ?? runtime);
   }
 }
 
-function refusedCall(refusal: Refusal, site: CallSite | undefined): Admission {
-  return { refused: refused(refusal, site?.agent ?? '', site?.session ?? ''), refusal };
+function refusedCall(refusal: Refusal, { agent, session }: Pick<CallSite, 'agent' | 'session'>): Admission {
+  return { refused: refused(refusal, agent, session), refusal };
 }
 
 /**
