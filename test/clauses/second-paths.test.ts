@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { supervisor } from '../../src/adapters/langgraph/supervisor.ts';
 import { type HaltReason, SessionBreaker } from '../../src/compat/index.ts';
 import { createSwitchgear, type Refusal, refusalOf } from '../../src/index.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
@@ -252,4 +253,28 @@ test('P9: a refusal after an internal error names the agent and the session', ()
   const { refused } = gear.admit('search', [{}], { task: 'unknown' });
   assert.deepEqual([refused?.agent_name, refused?.session_id], ['ann', 'talk']);
   assert.equal(refusalOf(refused)?.code, 'internal_error');
+});
+
+test('D27: a worker of a graph that brings the same words to the same request has failed', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const failuresOf = async (...messages: readonly object[]) => {
+    const team = supervisor({ gear, workers: ['chef_team', 'waiters'] });
+    let state: Parameters<typeof team.next>[0] = { messages: [] };
+    for (const [at, message] of messages.entries()) {
+      state = { ...state, messages: [...(state.messages ?? []), { id: `m${at}`, ...message }] as never };
+      const { update } = await team.next(state, () => undefined);
+      const failures = team.failures.reducer(state.delegation_failures ?? {}, update.delegation_failures ?? {});
+      const notes = team.notes.reducer(state.delegation_notes ?? {}, update.delegation_notes ?? {});
+      state = { ...state, delegation_failures: failures, delegation_notes: notes };
+    }
+    return state.delegation_failures?.chef_team ?? 0;
+  };
+  const ask = (content: string) => ({ type: 'human', content });
+  const answer = (content: string, name = 'chef_team') => ({ type: 'ai', name, content });
+  const list = 'The kitchens are those of last year, see the list.';
+  assert.equal(await failuresOf(ask('List the kitchens.'), answer(list), answer(list), answer(list)), 2);
+  assert.equal(await failuresOf(ask('List.'), answer(list), answer('Served.', 'waiters'), answer(list)), 1);
+  assert.equal(await failuresOf(ask('List.'), answer(list), ask('List.'), answer(list)), 1);
+  assert.equal(await failuresOf(ask('Cook the soup.'), answer('Done.'), ask('Cook the fish.'), answer('Done.')), 0);
+  assert.equal(await failuresOf(ask('Cook.'), answer('The soup is ready.'), answer('The fish is ready, too.')), 0);
 });

@@ -1,5 +1,6 @@
 /** Delegation limits in the state of a graph, for supervisor nodes that send work to other nodes. */
 
+import { peek } from '../../core/classify.ts';
 import { findCauseHint } from '../../core/controls/delegation/cause-hint.ts';
 import { type FailureCounts, failuresOf, workerLimit } from '../../core/controls/delegation/delegation.ts';
 import { blockReason, failureLines, tripLine, userMessage } from '../../core/controls/delegation/messages.ts';
@@ -140,7 +141,12 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     const worker = last?.name;
     if (worker === undefined || !workers.includes(worker)) return {};
     if (last?.id !== undefined && last.id === state.delegation_notes?.seen) return {};
-    const { failed, reason } = readWorkerFailure(last, { phrases: phrasesOf(gear.settings.delegation), worker });
+    const previous = findPreviousAnswer(state.messages ?? [], worker, workers);
+    const { failed, reason } = readWorkerFailure(last, {
+      phrases: phrasesOf(gear.settings.delegation),
+      worker,
+      ...(previous !== undefined && { previous }),
+    });
     const readMarker = last?.id === undefined ? {} : { seen: last.id };
     if (!failed) return { delegation_notes: readMarker };
     const update = recordDelegationFailure(state, worker, reason);
@@ -177,6 +183,25 @@ export function supervisor({ gear = defaultSwitchgear(), workers, ask, log }: Su
     checkCircuitBreaker,
     next,
   };
+}
+
+/** The earlier answer of a worker to the request that it has just answered again; undefined if there is none. */
+function findPreviousAnswer(messages: readonly unknown[], worker: string, workers: readonly string[]): unknown {
+  const nameAt = (at: number) => (messages[at] as { readonly name?: string } | undefined)?.name ?? '';
+  /** The last message before an answer that no worker wrote. */
+  const requestBefore = (at: number): unknown => {
+    let before = at - 1;
+    while (before >= 0 && workers.includes(nameAt(before))) before--;
+    return messages[before];
+  };
+  const last = messages.length - 1;
+  let earlier = last - 1;
+  while (earlier >= 0 && nameAt(earlier) !== worker) earlier--;
+  if (earlier < 0) return undefined;
+  const [asked, askedBefore] = [requestBefore(last), requestBefore(earlier)];
+  const words = peek(asked, 'content');
+  const isSame = asked === askedBefore || (typeof words === 'string' && words === peek(askedBefore, 'content'));
+  return isSame ? messages[earlier] : undefined;
 }
 
 /** The state after an update. */
