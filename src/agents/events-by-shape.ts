@@ -1,6 +1,6 @@
 /**
  * Reads programs that nobody has described: each JSON line is read by its shape, whichever known agent or model API
- * prints lines like it, in any mix. What is not understood counts as a sign of life only, and is reported once.
+ * prints lines like it, in any mix. A line of another shape only resets the idle time, and the first one is reported.
  */
 
 import { textOf } from '../core/foreign-text.ts';

@@ -175,7 +175,7 @@ export async function placeProcess(
   own?: ProcessInfo,
 ): Promise<Placement> {
   const { agents: all, isComplete, hasRecords } = await readGuardedAgents(store);
-  // Whoever hides processes from this one may hide an agent above it, and that an agent runs.
+  // Where /proc hides processes, a guarded agent among the ancestors may be hidden, too.
   if (chain.isHidden && hasRecords) return { kind: 'guarded', agent: hiddenAgent, chain };
   const isOwn = ({ process: agent }: GuardedAgent) => own !== undefined && agent && isSameProcess(agent, own);
   const agents = all.filter((agent) => !isOwn(agent));

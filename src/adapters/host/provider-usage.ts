@@ -1,5 +1,6 @@
 /** Reads the token usage from a response of Anthropic or OpenAI, whole or streamed. */
 
+import { readAnyTokens } from '../../core/prices/any-tokens.ts';
 import type { Usage } from '../../ports/prices.ts';
 
 export interface UsageReader {
@@ -12,6 +13,8 @@ export interface UsageReader {
 
 /** The texts in the events of a stream: answers, reasoning and arguments of calls. */
 const writtenText = /"(?:content|text|arguments|partial_json|thinking|reasoning|delta)":\s*"((?:[^"\\]|\\.)*)"/g;
+
+const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -64,31 +67,12 @@ export function createUsageReader(lengthMax: number): UsageReader {
     end() {
       if (isStream) readLine(text);
       else if (!isTooLong) read(text);
-      return usage && { ...readTokens(usage), ...(model !== undefined && { model }) };
+      return usage && { ...(readAnyTokens(usage) ?? noTokens), ...(model !== undefined && { model }) };
     },
     uncountedLength: () => (isStream && !hasFinalUsage ? writtenLength : undefined),
   };
 }
 
-/** Anthropic's input count excludes cached tokens; the counts of others include them. */
-function readTokens(usage: Fields): Usage {
-  const details = asFields(usage.input_tokens_details ?? usage.prompt_tokens_details);
-  const isCacheSeparate = 'cache_read_input_tokens' in usage || 'cache_creation_input_tokens' in usage;
-  const cacheReadTokens = asCount(usage.cache_read_input_tokens ?? details.cached_tokens);
-  const cacheWriteTokens = asCount(usage.cache_creation_input_tokens ?? details.cache_write_tokens);
-  const input = asCount(usage.input_tokens ?? usage.prompt_tokens);
-  return {
-    inputTokens: isCacheSeparate ? input + cacheReadTokens + cacheWriteTokens : input,
-    outputTokens: asCount(usage.output_tokens ?? usage.completion_tokens),
-    cacheReadTokens,
-    cacheWriteTokens,
-  };
-}
-
 function asFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-function asCount(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0;
 }

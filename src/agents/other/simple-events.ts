@@ -5,9 +5,9 @@
 
 import { textOf } from '../../core/foreign-text.ts';
 import { openCallsMax } from '../../core/limits.ts';
+import { readAnyTokens } from '../../core/prices/any-tokens.ts';
 import type { AgentEvent, ToolResultEvent, UsageEvent } from '../reading/agent-event.ts';
 import { asObject, asText, type Draft, type JsonObject, noEvents } from '../reading/reader.ts';
-import { readAnyTokens } from './any-tokens.ts';
 
 /** Reads a parsed event; returns undefined if it is not understood. */
 export type ShapeReader = (event: JsonObject) => readonly AgentEvent[] | undefined;

@@ -210,7 +210,7 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
       ...listHookSettings({ home, project, env }),
     ],
     folders: [stateFolder(env), userStateFolder(terminal)],
-    // What is compiled is run without a look at its source.
+    // Node runs the code in its compile cache without comparing it with the source file.
     code: [cacheFolder(env, home), ...programs.flatMap((path) => [dirname(path), join(dirname(path), '../dist')])],
     programs,
     cwd,

@@ -50,7 +50,8 @@ export function watchNodeStream(stream: NodeStream, source: WatchedSource): void
     else source.stop();
   };
   source.close = (error) => {
-    if (stream.listenerCount?.('error') === 0) stream.on?.('error', () => {}); // Nobody reads it: nobody is told.
+    // An error event without a listener would end the process.
+    if (stream.listenerCount?.('error') === 0) stream.on?.('error', () => {});
     stream.destroy?.(error);
   };
   if (stream.destroyed === true) {

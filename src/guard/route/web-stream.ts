@@ -2,7 +2,7 @@
 
 import type { CallEnding } from './call.ts';
 
-/** What is told about the chunks and the end of a stream. */
+/** Receives the chunks, the failure and the end of a stream. */
 export interface WatchedSource {
   /** Ends the stream when it is cut. */
   close: ((error: unknown) => void) | undefined;
@@ -35,7 +35,7 @@ interface ReaderLike {
 /** Watches every way to read a web stream. All of them go through `getReader`. */
 export function watchWebStream(stream: ReadableStream, source: WatchedSource): void {
   if (stream.locked) {
-    source.end({ value: stream }); // Somebody else reads it already.
+    source.end({ value: stream }); // Another reader holds the lock, so the chunks cannot be watched.
     return;
   }
   const close = stream.cancel.bind(stream);

@@ -39,7 +39,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   latch(runtime, ended, stop, told, undefined, atMs);
   runtime.timeouts.endHalted();
   if (parent !== undefined) touchParent(runtime, parent, atMs);
-  if (code === 'cancelled') return; // Nobody has to be told of what the program itself did.
+  if (code === 'cancelled') return; // The program cancelled the task itself, so it gets no card.
   const card: Card = {
     id: createCardId(runtime),
     kind: 'halt',

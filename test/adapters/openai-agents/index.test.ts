@@ -122,5 +122,5 @@ test('concurrent runs with equal call ids are guarded separately', async () => {
 });
 
 test('a value that is neither a runner nor a tool is an error', () => {
-  assert.throws(() => protect({ name: 'Nobody' }), /takes a Runner, or the options of a tool/);
+  assert.throws(() => protect({ name: 'Pilot' }), /takes a Runner, or the options of a tool/);
 });

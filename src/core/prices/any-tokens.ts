@@ -1,8 +1,16 @@
-/** Reads token counts in the spellings of all providers, for programs that nobody has described. */
+/** Reads token counts in the spellings of all providers. */
 
-import type { Tokens } from '../reading/agent-event.ts';
-import { asCount, asObject, type JsonObject } from '../reading/reader.ts';
-import { sumSeparateCounts } from '../reading/tokens.ts';
+import { readCount } from '../read-count.ts';
+
+/** The counts of one model call. Input includes cache reads and writes, output includes reasoning. */
+export interface TokenCounts {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const inputNames =
   'input_tokens inputTokens prompt_tokens promptTokens promptTokenCount prompt_token_count input prompt'.split(' ');
@@ -23,7 +31,7 @@ const includedReadNames = (
 const includedWriteNames = ['cacheWriteTokens', 'cache_write_tokens', 'cache_write_input_tokens'];
 
 /** The tokens of a usage object; undefined if it has no count that can be read. */
-export function readAnyTokens(usage: JsonObject): Tokens | undefined {
+export function readAnyTokens(usage: Fields): TokenCounts | undefined {
   const output = pick(usage, outputNames) + pick(usage, thoughtNames);
   const input = pick(usage, inputNames);
   const separateRead = pick(usage, separateReadNames);
@@ -31,7 +39,12 @@ export function readAnyTokens(usage: JsonObject): Tokens | undefined {
   // Where only the sum is known, it is priced as output, the dearer of both.
   const tokens =
     separateRead + separateWrite > 0
-      ? sumSeparateCounts(input, output, separateRead, separateWrite)
+      ? {
+          inputTokens: input + separateRead + separateWrite,
+          outputTokens: output,
+          cacheReadTokens: separateRead,
+          cacheWriteTokens: separateWrite,
+        }
       : {
           inputTokens: input,
           outputTokens: input + output > 0 ? output : pick(usage, totalNames),
@@ -41,15 +54,15 @@ export function readAnyTokens(usage: JsonObject): Tokens | undefined {
   return tokens.inputTokens + tokens.outputTokens > 0 ? tokens : undefined;
 }
 
-function withDetails(usage: JsonObject): JsonObject {
+function withDetails(usage: Fields): Fields {
   const details = usage.input_tokens_details ?? usage.prompt_tokens_details ?? usage.inputTokenDetails;
-  return { ...asObject(details), ...usage };
+  return { ...(typeof details === 'object' ? details : {}), ...usage };
 }
 
 /** The first count under one of the names. */
-function pick(fields: JsonObject, names: readonly string[]): number {
+function pick(fields: Fields, names: readonly string[]): number {
   for (const name of names) {
-    const count = asCount(fields[name]);
+    const count = readCount(fields[name]) ?? 0;
     if (count > 0) return count;
   }
   return 0;
