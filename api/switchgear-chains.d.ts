@@ -5,12 +5,15 @@ export interface Ability {
     run(call: AbilityCall): Promise<unknown>;
 }
 
+export type AbilityAftermath = (stop: AbortSignal) => Promise<LeftBehind | undefined>;
+
 export interface AbilityCall {
     readonly name: string;
     readonly args: Readonly<Record<string, unknown>>;
     readonly signal: AbortSignal;
     readonly attemptKey: string;
     readonly approvedIdentity?: string;
+    readonly afterwards?: (work: AbilityAftermath) => void;
 }
 
 export declare class AbilityError extends Error {
@@ -144,6 +147,12 @@ export type RunEvent = {
     readonly ability: string;
 }
  | {
+    readonly type: 'programs-left';
+    readonly run: string;
+    readonly step: string;
+    readonly lines: readonly string[];
+}
+ | {
     readonly type: 'question-asked';
     readonly run: string;
     readonly step: string;
@@ -222,6 +231,8 @@ export type RunSummary = Pick<RunState, 'id' | 'status' | 'startedWallMs' | 'end
 export interface ShellOptions {
     readonly cwd?: string;
     readonly env?: Environment;
+    readonly leftBehind?: 'end' | 'leave' | 'wait';
+    readonly graceSecs?: number;
 }
 
 export interface StepCondition {
@@ -240,6 +251,7 @@ export interface StepState {
     readonly endedWallMs?: number;
     readonly outputBytes?: number;
     readonly reason?: string;
+    readonly leftBehind?: readonly LeftProcess[];
 }
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'skipped' | 'failed' | 'in-doubt';

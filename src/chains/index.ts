@@ -1,6 +1,6 @@
 /** The entry point `switchgear/chains`: chain files, their rules and parameters, and their runs. */
 
-export type { Ability, AbilityCall, AbilitySource } from './abilities/ability.ts';
+export type { Ability, AbilityAftermath, AbilityCall, AbilitySource } from './abilities/ability.ts';
 export { AbilityError, type AbilityFacts } from './abilities/ability.ts';
 export { type AbilityFunction, functionAbilities } from './abilities/functions.ts';
 export { type HttpOptions, httpAbilities } from './abilities/http.ts';

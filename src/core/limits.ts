@@ -263,9 +263,10 @@ export const containProbeMs = 5_000;
 export const treeChildrenMs = 250;
 export const treeScanMs = 1_000;
 export const treeScanByPsMs = 10_000;
-/** Processes of a tree that are remembered without its mark, and that a sentence names. */
+/** Processes of a tree that are remembered without its mark, that a sentence names, and that a chain step names. */
 export const knownMembersMax = 1_000;
 export const namedProcessesMax = 8;
+export const stepLeftBehindMax = 20;
 /** How long an agent may take to end after a signal, its remaining tools, and all of them without a watcher. */
 export const agentGraceMs = 5_000;
 export const leftoverGraceMs = 1_000;

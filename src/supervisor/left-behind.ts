@@ -1,5 +1,6 @@
 /** Handles the programs that an agent has left running: gives them time to end, then ends and names them. */
 
+import type { Card } from '../core/card.ts';
 import { leftBehindMs, leftoverGraceMs, namedProcessesMax, treePollMs } from '../core/limits.ts';
 import { wait } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,6 +13,8 @@ export interface LeftBehind {
   readonly processes: readonly LeftProcess[];
   /** Whether they did work of their own after the end of the agent: used the processor, or started programs. */
   readonly worked: boolean;
+  /** Whether they were to be left running. */
+  readonly isLeft: boolean;
 }
 
 /** A process that an agent has left running. */
@@ -52,6 +55,7 @@ export async function handleLeftBehind(
   const describe = (processes: readonly ProcessInfo[], how: (process: ProcessInfo) => LeftProcess['how']) => ({
     processes: processes.map((each) => ({ ...nameProcess(each), how: how(each) })),
     worked: work.worked,
+    isLeft: mode === 'leave',
   });
   if (mode === 'leave') return describe(alive, () => 'left');
   const first = alive;
@@ -72,6 +76,61 @@ export async function handleLeftBehind(
     remaining.some((each) => each.pid === pid && each.began === began);
   const others = remaining.filter((each) => !last.some(({ pid, began }) => each.pid === pid && each.began === began));
   return describe([...last, ...others], (each) => (isRemaining(each) ? 'left' : 'ended'));
+}
+
+export interface LeftBehindNews {
+  /** One line for each kind of end. */
+  readonly lines: readonly string[];
+  /** The card, if the programs worked on or could not be ended. */
+  readonly card: Card | undefined;
+}
+
+/** The words and the card about programs that a command has left running. */
+export function announceLeftBehind(
+  { processes, worked, isLeft }: LeftBehind,
+  command: {
+    /** The command in a line and in the card: `the agent`, `claude`. */
+    readonly noun: string;
+    readonly name: string;
+    readonly task: string;
+    readonly cardId: string;
+    /** The limit that ended the programs, if any. */
+    readonly limit?: string | undefined;
+  },
+): LeftBehindNews {
+  const { noun, name, task, cardId, limit } = command;
+  const find = (how: LeftProcess['how']) => processes.filter((each) => each.how === how);
+  const [ended, left] = [find('ended'), find('left')];
+  const cause = limit === undefined ? '' : ` (${limit})`;
+  const lines = [
+    ended.length > 0 && `ended ${countPrograms(ended)} that ${noun} left running${cause}: ${formatProcesses(ended)}`,
+    left.length > 0 &&
+      (isLeft
+        ? `${noun} ended and left ${countPrograms(left)} running: ${formatProcesses(left)}`
+        : `could not end ${countPrograms(left)} that ${noun} left running${cause}: ${formatProcesses(left)}`),
+  ].filter((line) => line !== false);
+  const deservesCard = (ended.length > 0 && worked) || (left.length > 0 && !isLeft);
+  if (!deservesCard) return { lines, card: undefined };
+  const parts = [
+    ended.length > 0 && `ended${cause}: ${formatProcesses(ended)}`,
+    left.length > 0 && `still running without limits: ${formatProcesses(left)}`,
+  ].filter((part) => part !== false);
+  const all = countPrograms([...ended, ...left]);
+  const card: Card = {
+    id: cardId,
+    kind: 'notice',
+    task,
+    code: 'notice',
+    counters: { processes: ended.length + left.length },
+    evidence: [`${name} ended and left ${all} running${worked ? ' that worked on' : ''}; ${parts.join('; ')}`],
+    actions: ['dismiss'],
+    state: 'open',
+  };
+  return { lines, card };
+}
+
+function countPrograms({ length }: readonly LeftProcess[]): string {
+  return length === 1 ? '1 program' : `${length} programs`;
 }
 
 /** Names processes for a person: `node (1234), sleep (1235)`. */

@@ -4,6 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
+import type { LeftBehind } from '../../supervisor/left-behind.ts';
 
 /** One call of an ability. */
 export interface AbilityCall {
@@ -15,7 +16,16 @@ export interface AbilityCall {
   readonly attemptKey: string;
   /** What a person approved this call for, as JSON of `identify`; another server must not run it. */
   readonly approvedIdentity?: string;
+  /**
+   * Takes work that remains after the result: the programs that the ability has left running are given time, ended and
+   * named. The step waits for it, and its time is not counted as time of the ability.
+   * @default the ability does this work before it returns
+   */
+  readonly afterwards?: (work: AbilityAftermath) => void;
 }
+
+/** Handles the programs that an ability has left running; `stop` aborts when they must end at once. */
+export type AbilityAftermath = (stop: AbortSignal) => Promise<LeftBehind | undefined>;
 
 /** A source of abilities: an MCP server, functions in code, or the built-in abilities. */
 export interface AbilitySource {

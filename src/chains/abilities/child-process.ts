@@ -5,6 +5,7 @@ import { reasonLengthMax, stderrKeptBytes } from '../../core/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import { endTree, killProcesses } from '../../supervisor/end-tree.ts';
+import { handleLeftBehind, type LeftBehind } from '../../supervisor/left-behind.ts';
 import { isMarkName, makeMarkName, processTree } from '../../supervisor/process-tree.ts';
 import { watchTree } from '../../supervisor/tree-watch.ts';
 
@@ -34,6 +35,14 @@ export function cleanEnvironment(env: Environment, extra: Environment, mark: str
 export interface OwnedChild {
   /** Kills the process and everything that it started. */
   kill(): void;
+  /** Handles the programs that the ended process has left running; returns undefined if there were none. */
+  handleLeftBehind(options: LeftProgramOptions, stop: AbortSignal): Promise<LeftBehind | undefined>;
+}
+
+/** What happens to the programs that a process has left running. */
+export interface LeftProgramOptions {
+  readonly mode: 'end' | 'leave' | 'wait';
+  readonly graceMs: number;
 }
 
 const owned = new Set<OwnedChild>();
@@ -44,12 +53,14 @@ export function createMark(): string {
 }
 
 /**
- * Kills a child process with its descendants when it ends, or when this process exits for any reason. Its tree is
- * looked at while it runs, because a descendant may leave the process group. Call it right after the start.
+ * Kills a child process with its descendants when this process exits for any reason, and, unless the caller handles
+ * what is left behind, when the child process ends. Its tree is looked at while it runs, because a descendant may leave
+ * the process group. Call it right after the start.
  */
-export function ownChild(child: ChildProcess, mark: string): OwnedChild {
+export function ownChild(child: ChildProcess, mark: string, atExit: 'kill' | 'keep' = 'kill'): OwnedChild {
   const { pid } = child;
-  if (pid === undefined) return { kill: () => undefined }; // The process could not be started.
+  // The process could not be started.
+  if (pid === undefined) return { kill: () => undefined, handleLeftBehind: async () => undefined };
   const tree = processTree(mark, true);
   tree.setRoot(pid);
   const stopWatching = watchTree(tree, systemClock, () => undefined);
@@ -58,16 +69,34 @@ export function ownChild(child: ChildProcess, mark: string): OwnedChild {
       signalGroup(child, 'SIGKILL');
       if (killProcesses(tree.scan()) > 0) void endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 0 });
     },
+    async handleLeftBehind({ mode, graceMs }, stop) {
+      let ending: Promise<unknown> | undefined;
+      const ended = () => {
+        ending ??= endTree(tree, systemClock, { signal: 'SIGTERM', graceMs: 0 });
+        return ending;
+      };
+      try {
+        return await handleLeftBehind(tree, systemClock, { mode, graceMs, stop, ended });
+      } finally {
+        if (stop.aborted) await ended();
+        disown(self);
+      }
+    },
   };
   if (owned.size === 0) process.on('exit', killAll);
   owned.add(self);
   child.once('exit', () => {
     stopWatching();
+    if (atExit === 'keep') return;
     self.kill(); // Descendants would survive their parent.
-    owned.delete(self);
-    if (owned.size === 0) process.off('exit', killAll);
+    disown(self);
   });
   return self;
+}
+
+function disown(child: OwnedChild): void {
+  owned.delete(child);
+  if (owned.size === 0) process.off('exit', killAll);
 }
 
 function killAll(): void {

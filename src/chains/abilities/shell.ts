@@ -1,9 +1,10 @@
-/** `shell.execute`: runs a program, or a line of /bin/sh, with a clean environment; kills all its child processes. */
+/** `shell.execute`: runs a program, or a line of /bin/sh, with a clean environment; ends what it leaves running. */
 
-import { spawn } from 'node:child_process';
-import { abilityOutputBytesMax } from '../../core/limits.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { abilityOutputBytesMax, agentGraceMs, drainMs, haltedDrainMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
+import { systemClock, wait } from '../../platform/system-clock.ts';
 import {
   type AbilityCall,
   AbilityError,
@@ -16,7 +17,14 @@ import {
   requireText,
   requireTexts,
 } from './ability.ts';
-import { cleanEnvironment, createMark, type Environment, ownChild, trackEnding } from './child-process.ts';
+import {
+  cleanEnvironment,
+  createMark,
+  type Environment,
+  type LeftProgramOptions,
+  ownChild,
+  trackEnding,
+} from './child-process.ts';
 import { identifyCommand, realPath, splitShellWords } from './program-identity.ts';
 
 const name = 'shell.execute';
@@ -34,6 +42,17 @@ export interface ShellOptions {
    * @default process.env
    */
   readonly env?: Environment;
+  /**
+   * What happens to programs that a command leaves running when it ends: they are ended after the grace period, left,
+   * or waited for until the step or the run reaches a limit.
+   * @default 'end'
+   */
+  readonly leftBehind?: 'end' | 'leave' | 'wait';
+  /**
+   * The time that such programs have to end by themselves.
+   * @default 5
+   */
+  readonly graceSecs?: number;
 }
 
 /** The ability `shell.execute`; it exists only if `abilities.shell` of the policy is true. */
@@ -41,8 +60,9 @@ export function shellAbilities(
   { shell: isOn }: Pick<AbilitySettings, 'shell'>,
   options: ShellOptions = {},
 ): AbilitySource {
-  const { cwd = process.cwd(), env = process.env } = options;
-  const run = (call: AbilityCall) => execute(call, cwd, env);
+  const { cwd = process.cwd(), env = process.env, leftBehind: mode = 'end', graceSecs } = options;
+  const graceMs = graceSecs === undefined ? agentGraceMs : graceSecs * 1000;
+  const run = (call: AbilityCall) => execute(call, cwd, env, { mode, graceMs });
   const identify = (args: AbilityCall['args']) => identifyStep(args, cwd, env);
   return createSwitchedSource('shell', isOn, [{ name, scope: 'agent', run, identify }]);
 }
@@ -77,7 +97,12 @@ function readCommand(input: AbilityCall['args']): Command {
   return { file: command, args: args.map((item, at) => requireText(name, `args[${at}]`, item)), env };
 }
 
-async function execute(call: AbilityCall, cwd: string, env: Environment): Promise<unknown> {
+async function execute(
+  call: AbilityCall,
+  cwd: string,
+  env: Environment,
+  leftPrograms: LeftProgramOptions,
+): Promise<unknown> {
   const { signal } = call;
   const command = readCommand(call.args);
   signal.throwIfAborted();
@@ -88,13 +113,19 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const tree = ownChild(child, mark);
+  const owned = ownChild(child, mark, 'keep');
   const describeEnding = trackEnding(child);
   const stop = () => {
-    tree.kill();
+    owned.kill();
     // A process that could not be killed may keep these streams open for ever.
     child.stdout.destroy();
     child.stderr.destroy();
+  };
+  const finish = async (stopWaiting: AbortSignal) => {
+    const leftBehind = await owned.handleLeftBehind(leftPrograms, stopWaiting);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    return leftBehind;
   };
   signal.addEventListener('abort', stop, { once: true });
   const chunks: Buffer[] = [];
@@ -105,15 +136,30 @@ async function execute(call: AbilityCall, cwd: string, env: Environment): Promis
     else chunks.push(chunk);
   });
   try {
-    await new Promise<void>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', () => resolve());
-    });
+    await waitForEnd(child, () => bytes);
   } finally {
     signal.removeEventListener('abort', stop);
+    if (call.afterwards === undefined || signal.aborted) await finish(signal);
+    else call.afterwards(finish);
   }
   signal.throwIfAborted();
   if (bytes > abilityOutputBytesMax) throw outputTooLarge(name, undefined);
   if (child.exitCode !== 0) throw new AbilityError(`${quoteValue(call.args.command)} failed, ${describeEnding()}`);
   return parseTextValue(Buffer.concat(chunks).toString('utf8').trimEnd());
+}
+
+/** Waits for the exit of a command and the rest of its output, which programs that it left running may keep open. */
+async function waitForEnd(child: ChildProcess, countBytes: () => number): Promise<void> {
+  const closed = new Promise<true>((resolve) => {
+    child.once('close', () => resolve(true));
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => resolve());
+  });
+  for (let tick = 0, silent = 0, bytes = -1; silent < 2 && tick < haltedDrainMs / drainMs; tick++) {
+    if (await Promise.race([closed, wait(systemClock, drainMs)])) return;
+    silent = countBytes() === bytes ? silent + 1 : 0;
+    bytes = countBytes();
+  }
 }

@@ -12,11 +12,13 @@ import {
 import { refusalOf } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { wait } from '../../platform/system-clock.ts';
+import type { AbilityAftermath } from '../abilities/ability.ts';
 import type { ChainStep } from '../file/chain.ts';
 import { evaluateCondition, explainSkip } from '../file/condition.ts';
 import { collectNames, fillTemplates } from '../file/template.ts';
 import { checkRules } from './state/check-rules.ts';
 import type { RunEnd, RunState } from './state/run-state.ts';
+import { type StepLeftovers, waitForLeftovers } from './step-leftovers.ts';
 import { type StopReason, stopForRefusal, stopForStore } from './stop-reason.ts';
 import { makeStepEnded, writeTransitionWithin } from './storage/active-run.ts';
 import { type RunContext, recordRuleChecks } from './storage/run-context.ts';
@@ -112,6 +114,7 @@ async function attemptStep(
   recordRuleChecks(context, step.id, check);
   active.question.begin({ step: step.id, attempt: number, args, identify: () => ability.identify?.(args) });
   let hasRun = false;
+  let aftermath: AbilityAftermath | undefined;
   let work: Promise<unknown> | undefined;
   const perform = async (): Promise<unknown> => {
     const { signal } = gear.currentCall()!;
@@ -143,6 +146,9 @@ async function attemptStep(
       args,
       signal,
       attemptKey: `${run.id}/${step.id}`,
+      afterwards: (work) => {
+        aftermath = work;
+      },
       ...(approvedIdentity !== undefined && { approvedIdentity }),
     });
   };
@@ -165,10 +171,14 @@ async function attemptStep(
   } catch (error) {
     if (!hasRun) await work?.catch(() => {}); // The time is up: the ability must not be called any more.
     if (!hasRun && error instanceof ChangedStepError) return 'changed';
-    return handleFailure(context, at, step, number, task, error, hasRun);
+    const leftovers = await waitForLeftovers(context, step, number, task, aftermath);
+    return handleFailure(context, at, step, number, task, error, hasRun, leftovers);
   }
   const refusal = refusalOf(value);
-  if (refusal === undefined) return saveResult(context, at, step, number, value);
+  if (refusal === undefined) {
+    const leftovers = await waitForLeftovers(context, step, number, task, aftermath);
+    return saveResult(context, at, step, number, value, leftovers);
+  }
   if (refusal.code === 'task_paused') {
     active.emit({ type: 'step-held', run: run.id, step: step.id, reason: refusal.explanation });
     return 'paused';
@@ -184,6 +194,7 @@ async function handleFailure(
   task: Task,
   error: unknown,
   hasRun: boolean,
+  leftovers: StepLeftovers,
 ): Promise<StopReason> {
   const { active } = context;
   if (active.lost) return 'lost';
@@ -193,7 +204,7 @@ async function handleFailure(
   const { names, message } = readError(error);
   const text = `${step.id}: ${names[0] ?? 'Error'}: ${message}`.slice(0, reasonLengthMax);
   const end: RunEnd = { code: 'ability_failed', message: text };
-  return hasRun ? recordFailure(context, at, step, number, end) : { status: 'failed', end };
+  return hasRun ? recordFailure(context, at, step, number, end, leftovers) : { status: 'failed', end };
 }
 
 /** Records that a step ran and failed, which is a known outcome, not an outcome in doubt. */
@@ -203,15 +214,18 @@ async function recordFailure(
   step: ChainStep,
   number: number,
   end: RunEnd,
+  { leftBehind, card, entries: cardEntries }: StepLeftovers,
 ): Promise<StopReason> {
   const { active } = context;
   const { by, clock, run } = active;
-  const transition = { type: 'failed', by, step: at, attempt: number, wallMs: clock.wallMs(), end } as const;
+  const wallMs = clock.wallMs();
+  const transition = { type: 'failed', by, step: at, attempt: number, wallMs, end, ...leftBehind } as const;
   const entries = [
+    ...cardEntries,
     makeStepEnded(run.id, step.id, 'failed'),
     { type: 'run-ended', run: run.id, chain: run.chain.id, status: 'failed', code: end.code } as const,
   ];
-  const result = await writeTransitionWithin(active, resultPatienceMs, transition, { entries }, active.signal);
+  const result = await writeTransitionWithin(active, resultPatienceMs, transition, { ...card, entries }, active.signal);
   if (result.status === 'committed') {
     active.emit({ type: 'step-ended', run: run.id, step: active.run.steps[at]!, ability: step.ability });
   }
@@ -224,6 +238,7 @@ async function saveResult(
   step: ChainStep,
   number: number,
   value: unknown,
+  leftovers: StepLeftovers,
 ): Promise<StopReason | undefined> {
   const { active, outputs } = context;
   const { by, clock, run } = active;
@@ -232,15 +247,15 @@ async function saveResult(
   if (text === undefined || outputBytes > abilityOutputBytesMax) {
     const what =
       text === undefined ? 'is not plain JSON data' : `has ${outputBytes} bytes, at most ${abilityOutputBytesMax}`;
-    return recordFailure(context, at, step, number, {
-      code: 'ability_failed',
-      message: `${step.id}: its output ${what}`,
-    });
+    const end = { code: 'ability_failed', message: `${step.id}: its output ${what}` } as const;
+    return recordFailure(context, at, step, number, end, leftovers);
   }
   const wallMs = clock.wallMs();
-  const transition = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
-  const entries = [makeStepEnded(run.id, step.id, 'done')];
-  const extras = { output: { step: at, text }, entries };
+  const { leftBehind, card, entries: cardEntries } = leftovers;
+  const ending = { type: 'finished', by, step: at, attempt: number, wallMs, outputBytes } as const;
+  const transition = { ...ending, ...leftBehind };
+  const entries = [...cardEntries, makeStepEnded(run.id, step.id, 'done')];
+  const extras = { ...card, output: { step: at, text }, entries };
   const result = await writeTransitionWithin(active, resultPatienceMs, transition, extras, active.signal);
   if (result.status !== 'committed') return stopForStore(result);
   if (step.outputKey !== undefined) outputs[step.outputKey] = JSON.parse(text) as unknown; // As a resume reads it.

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { AbilitySource } from '../../chains/abilities/ability.ts';
 import { httpAbilities } from '../../chains/abilities/http.ts';
 import { mcpAbilities } from '../../chains/abilities/mcp/index.ts';
-import { shellAbilities } from '../../chains/abilities/shell.ts';
+import { type ShellOptions, shellAbilities } from '../../chains/abilities/shell.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax } from '../../core/limits.ts';
 import type { AbilitySettings } from '../../core/settings.ts';
@@ -15,12 +15,18 @@ import type { Terminal } from '../command.ts';
 /** File names under which agent hosts keep the MCP servers of a folder. */
 const mcpFiles = ['.mcp.json', 'mcp.json'];
 
+interface AbilityOptions {
+  /** The file of MCP servers, if one was given. */
+  readonly mcp: string | undefined;
+  readonly isVerbose: boolean;
+  readonly shell: Pick<ShellOptions, 'graceSecs' | 'leftBehind'>;
+}
+
 /** The servers of the given file, or else of the file in the folder; they start in the folder of their file. */
 export function collectAbilitySources(
-  mcpOption: string | undefined,
+  { mcp: mcpOption, isVerbose, shell }: AbilityOptions,
   folder: string,
   settings: AbilitySettings,
-  isVerbose: boolean,
   { cwd, env, err }: Terminal,
 ): readonly AbilitySource[] {
   const defaultPath = mcpFiles.map((name) => join(folder, name)).find((path) => existsSync(path));
@@ -30,7 +36,7 @@ export function collectAbilitySources(
     : undefined;
   const servers =
     path === undefined ? [] : [readServers(path, mcpOption ?? relative(cwd, path), { env, onStderr: onServerLine })];
-  return [...servers, httpAbilities(settings), shellAbilities(settings, { cwd: folder, env })];
+  return [...servers, httpAbilities(settings), shellAbilities(settings, { ...shell, cwd: folder, env })];
 }
 
 function readServers(

@@ -35,6 +35,8 @@ export const command: Command = {
     '  --explain      print what every rule saw before each step',
     '  --no-wait      do not wait for a person: exit with code 6, and resume the run later',
     '  --verbose      print the stderr of MCP servers',
+    '  --grace TIME   the time that programs which a shell step leaves running have to end; 5s by default',
+    '  --leave        leave such programs running; --wait-tree waits for them within the limits',
     'run also takes:',
     '  --plan FILE    a text of a model with a <nyaya> block, whose rules can only be stricter',
     '  --id ID        a name for the run',

@@ -41,6 +41,9 @@ export function createLiveOutput(
         if (status === 'done') return printStep(id, { text: event.ability }, { text: 'done', style: 'green' }, took);
         return printStep(id, { text: event.ability }, { text: status, style: 'red' }, took);
       }
+      case 'programs-left':
+        for (const line of event.lines) printStep(event.step, { text: line, style: 'yellow' });
+        return;
       case 'question-asked': {
         const { card, step, waitMs } = event;
         const [what = '', reason = what, ...more] = card.evidence;

@@ -3,6 +3,7 @@
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
 import { formatTimeSpan, type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { formatProcesses } from '../../supervisor/left-behind.ts';
 import { formatTable } from '../terminal-table.ts';
 
 /** Exit codes of `chain run` and `chain resume`; 2 is wrong usage or an invalid file. */
@@ -132,7 +133,10 @@ export function formatRun(
   ];
 }
 
-function describeStep({ status, attempts, startedWallMs, endedWallMs, outputBytes, reason }: StepState): string {
+function describeStep(step: StepState): string {
+  const { status, attempts, startedWallMs, endedWallMs, outputBytes, reason, leftBehind = [] } = step;
+  const find = (how: 'ended' | 'left') => leftBehind.filter((each) => each.how === how);
+  const [ended, left] = [find('ended'), find('left')];
   const took =
     startedWallMs !== undefined && endedWallMs !== undefined && `${formatDuration(endedWallMs - startedWallMs)}`;
   return [
@@ -140,6 +144,8 @@ function describeStep({ status, attempts, startedWallMs, endedWallMs, outputByte
     attempts > 1 && `attempt ${attempts}`,
     status === 'done' && outputBytes !== undefined && `${outputBytes} bytes`,
     reason,
+    ended.length > 0 && `ended what it left running: ${formatProcesses(ended)}`,
+    left.length > 0 && `left running: ${formatProcesses(left)}`,
   ]
     .filter(Boolean)
     .join(', ');

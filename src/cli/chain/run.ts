@@ -19,13 +19,15 @@ import { placeProcess } from '../../supervisor/guarded-agents.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
+import { parseLeftBehindOptions } from '../run/options.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
 import { createLiveOutput } from './live-output.ts';
 import { describeRunEnd, exitCodeFor } from './report.ts';
 import { createReadOnlyChains, makeCommandHints, resolveRunId } from './runs.ts';
 
-const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose'];
+const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose', '--leave', '--wait-tree'];
+const valueOptions = ['--store', '--policy', '--mcp', '--grace'];
 
 /** Error codes of a run that never started. */
 const usageErrorCodes = new Set([
@@ -44,7 +46,7 @@ const usageErrorCodes = new Set([
 
 export async function runChain(args: readonly string[], terminal: Terminal): Promise<number> {
   const { params, rest } = extractParams(args);
-  const parsedArgs = readArgs(rest, knownSwitches, 1, ['--store', '--policy', '--mcp', '--plan', '--id']);
+  const parsedArgs = readArgs(rest, knownSwitches, 1, [...valueOptions, '--plan', '--id']);
   const [file] = parsedArgs.positionals;
   if (file === undefined) throw usageError('chain run: missing argument FILE');
   return reportUsageErrors(terminal, async () => {
@@ -72,7 +74,7 @@ function loadChainPolicy(parsedArgs: ParsedArgs, terminal: Terminal) {
 }
 
 export async function resumeChain(args: readonly string[], terminal: Terminal): Promise<number> {
-  const parsedArgs = readArgs(args, knownSwitches, 1, ['--store', '--policy', '--mcp']);
+  const parsedArgs = readArgs(args, knownSwitches, 1, valueOptions);
   const [id] = parsedArgs.positionals;
   if (id === undefined) throw usageError('chain resume: missing argument ID; switchgear chain list shows the ids');
   return reportUsageErrors(terminal, async () => {
@@ -96,13 +98,17 @@ function findChainFolder(origin: string | undefined, { cwd, err }: Terminal): st
   return cwd;
 }
 
-function findSources(
-  { values, switches }: ParsedArgs,
-  terminal: Terminal,
-  { settings }: CheckedPolicy,
-  folder: string,
-) {
-  return collectAbilitySources(values.get('--mcp'), folder, settings.abilities, switches.has('--verbose'), terminal);
+function findSources(parsedArgs: ParsedArgs, terminal: Terminal, { settings }: CheckedPolicy, folder: string) {
+  const { values, switches } = parsedArgs;
+  if (switches.has('--leave') && switches.has('--wait-tree'))
+    throw usageError('chain: use one of --leave and --wait-tree');
+  const { graceMs, leftBehind } = parseLeftBehindOptions(parsedArgs);
+  const options = {
+    mcp: values.get('--mcp'),
+    isVerbose: switches.has('--verbose'),
+    shell: { graceSecs: graceMs / 1000, leftBehind },
+  };
+  return collectAbilitySources(options, folder, settings.abilities, terminal);
 }
 
 /** Prepares a run, runs it, and reports its end. */

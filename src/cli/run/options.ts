@@ -68,13 +68,23 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     heartbeats: switches.has('--heartbeats'),
     ask: !switches.has('--no-ask'),
     waitMs: 1000 * (parseDurationSecs(values, '--wait', 0) ?? 0),
-    graceMs: 1000 * (parseDurationSecs(values, '--grace', 0) ?? agentGraceMs / 1000),
-    leftBehind: switches.has('--leave') ? 'leave' : switches.has('--wait-tree') ? 'wait' : 'end',
+    ...parseLeftBehindOptions(parsedArgs),
     contain: switches.has('--contain'),
     agent: values.get('--agent'),
     session: values.get('--session'),
     policy: values.get('--policy'),
     mapping: readMapping(values.get('--mapping'), terminal),
+  };
+}
+
+/** Parses what happens to programs that a command leaves running: `--grace`, `--leave` and `--wait-tree`. */
+export function parseLeftBehindOptions({
+  switches,
+  values,
+}: ParsedArgs): Pick<RunCommandOptions, 'graceMs' | 'leftBehind'> {
+  return {
+    graceMs: 1000 * (parseDurationSecs(values, '--grace', 0) ?? agentGraceMs / 1000),
+    leftBehind: switches.has('--leave') ? 'leave' : switches.has('--wait-tree') ? 'wait' : 'end',
   };
 }
 

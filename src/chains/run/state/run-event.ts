@@ -20,6 +20,8 @@ export type RunEvent =
   | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleCheck[] }
   | { readonly type: 'step-started'; readonly run: string; readonly step: StepState; readonly ability: string }
   | { readonly type: 'step-ended'; readonly run: string; readonly step: StepState; readonly ability: string }
+  /** A step has left programs running; each line says which ones, and whether they were ended. */
+  | { readonly type: 'programs-left'; readonly run: string; readonly step: string; readonly lines: readonly string[] }
   /** A person is asked; the card names the rules and, in store time, when the question expires. */
   | {
       readonly type: 'question-asked';

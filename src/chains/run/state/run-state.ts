@@ -1,6 +1,7 @@
 /** The stored state of a run: plain JSON from which another process can resume the run. */
 
 import type { Code } from '../../../core/verdict.ts';
+import type { LeftProcess } from '../../../supervisor/left-behind.ts';
 import type { Chain, ParamValues } from '../../file/chain.ts';
 
 /** The status of a run. `waiting`: a person is asked. `in-doubt`: it is unknown whether a step ran. */
@@ -21,6 +22,8 @@ export interface StepState {
   readonly outputBytes?: number;
   /** The failure, or the reason why the step was skipped, in one sentence. */
   readonly reason?: string;
+  /** Programs that the step left running, and whether they were ended, have ended or still run; at most 20. */
+  readonly leftBehind?: readonly LeftProcess[];
 }
 
 /** Why a run ended before its last step. */

@@ -34,6 +34,7 @@ export type RunTransition =
       readonly attempt: number;
       readonly wallMs: number;
       readonly outputBytes: number;
+      readonly leftBehind?: StepState['leftBehind'];
     }
   | {
       readonly type: 'skipped';
@@ -49,6 +50,7 @@ export type RunTransition =
       readonly attempt: number;
       readonly wallMs: number;
       readonly end: RunEnd;
+      readonly leftBehind?: StepState['leftBehind'];
     }
   | {
       readonly type: 'ended';
@@ -109,12 +111,19 @@ export function applyTransition(run: RunState, transition: RunTransition): RunSt
       return { ...omit(next, 'card'), status: 'running' };
     }
     case 'finished': {
-      const state = { status: 'done', endedWallMs: transition.wallMs, outputBytes: transition.outputBytes } as const;
-      return settleStep(run, transition, state, (next) => ({ ...next, status: 'running' }));
+      const { outputBytes, wallMs, leftBehind } = transition;
+      const ending = { status: 'done', endedWallMs: wallMs, outputBytes } as const;
+      return settleStep(run, transition, { ...ending, ...(leftBehind && { leftBehind }) }, (next) => ({
+        ...next,
+        status: 'running',
+      }));
     }
     case 'failed': {
-      const state = { status: 'failed', endedWallMs: transition.wallMs, reason: transition.end.message } as const;
-      return settleStep(run, transition, state, (next) => closeRun(next, 'failed', transition.wallMs, transition.end));
+      const { end, wallMs, leftBehind } = transition;
+      const ending = { status: 'failed', endedWallMs: wallMs, reason: end.message } as const;
+      return settleStep(run, transition, { ...ending, ...(leftBehind && { leftBehind }) }, (next) =>
+        closeRun(next, 'failed', wallMs, end),
+      );
     }
     case 'skipped': {
       const step = run.steps[transition.step];
