@@ -1,20 +1,34 @@
 /** A change of the public API is seen in review. */
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { defaultSettings } from '../src/core/controls/defaults.ts';
-import { describeApi, listValues } from './api.ts';
-import { listEntryPoints, listExports, listFiles, readText, root } from './harness/source.ts';
+import { describeApi } from '../tools/public-api.ts';
+import { type EntryPoint, listEntryPoints, listExports, listFiles, readText, root } from './harness/source.ts';
 
-test('the declarations of every entry point equal the files in api/', () => {
-  const described = describeApi();
-  const advice = 'the public API changed. If the change is meant, run `npm run api` and commit api/';
-  assert.deepEqual(readdirSync(join(root, 'api')).sort(), [...described.keys()].sort(), advice);
-  for (const [file, text] of described) assert.equal(text, readText(`api/${file}`), `${file}: ${advice}`);
+test('the declarations of every entry point equal the files in api/ and the pages in docs/reference/api/', () => {
+  const { declarations, pages } = describeApi();
+  const advice = 'the public API changed. If the change is meant, run `npm run api` and commit the files';
+  for (const [folder, files] of [
+    ['api', declarations],
+    ['docs/reference/api', pages],
+  ] as const) {
+    assert.deepEqual(readdirSync(join(root, folder)).sort(), [...files.keys()].sort(), advice);
+    for (const [file, text] of files) assert.equal(text, readText(`${folder}/${file}`), `${folder}/${file}: ${advice}`);
+  }
 });
+
+/** The names that an entry point has at run time. */
+async function listValues(entryPoint: EntryPoint): Promise<string[]> {
+  const path = join(root, entryPoint.path);
+  if (!existsSync(path))
+    throw new Error(`${entryPoint.name} has no ${entryPoint.path}: write it, or take it out of package.json`);
+  return Object.keys((await import(pathToFileURL(path).href)) as object).sort();
+}
 
 test('each entry point exports exactly the names of its declaration', async () => {
   for (const door of listEntryPoints()) {

@@ -29,11 +29,11 @@ export const fakeAgentFile = import.meta.url;
 const session_id = 'demo';
 const model = 'claude-sonnet-4-5';
 /** The time between two steps, much shorter than that of a real agent. */
-const paceMs = 12;
+const defaultPaceMs = 12;
 const slowPaceMs = 120;
 
 /** Plays a script; most scripts are stopped before their end. */
-export async function playScript(steps: readonly FakeAgentStep[]): Promise<void> {
+export async function playScript(steps: readonly FakeAgentStep[], paceMs = defaultPaceMs): Promise<void> {
   let messages = 0;
   let calls = 0;
   let lastText = '';

@@ -37,7 +37,7 @@ export interface ProgramFolder {
 }
 
 export const pages: readonly Page[] = listFiles()
-  .filter((path) => path.endsWith('.md') && path !== 'test/clauses.md')
+  .filter((path) => path.endsWith('.md') && path !== 'test/clauses.md' && !path.startsWith('docs/reference/api/'))
   .map((path) => ({ path, blocks: readBlocks(path) }));
 
 /** A folder that is gone after the tests. */
