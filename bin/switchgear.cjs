@@ -41,7 +41,8 @@ function start() {
   require(fs.existsSync(source) ? source : built)
     .main(process.argv.slice(2))
     .then(function setCode(code) {
-      process.exitCode = code;
+      // Output that could not be written has set a code already.
+      process.exitCode = code || process.exitCode;
       if (isHook) process.exit();
     });
 }

@@ -1,6 +1,7 @@
 /** The interface of a command: arguments in, lines out, an exit code back. */
 
 import { SwitchgearError } from '../core/error.ts';
+import { findNearestName } from '../core/names.ts';
 
 /** The environment of a command; tests pass their own. */
 export interface Terminal {
@@ -72,7 +73,8 @@ export function readArgs(
     const [, name = arg, inline] = /^(--[\w-]+)=(.*)$/s.exec(arg) ?? [];
     if (!arg.startsWith('-')) positionals.push(arg);
     else if (knownSwitches.includes(arg)) enabled.add(arg);
-    else if (!valueOptions.includes(name)) throw usageError(`unknown option ${arg}`);
+    else if (!valueOptions.includes(name))
+      throw usageError(`unknown option ${name}${suggestName(name, [...knownSwitches, ...valueOptions])}`);
     else {
       const value = inline ?? args[++at];
       if (value === undefined || value === '') throw usageError(`${name} needs a value`);
@@ -85,9 +87,16 @@ export function readArgs(
   return { positionals, switches: enabled, values };
 }
 
-/** The error for an unknown or missing verb: `expected 'lint' or 'explain', got 'lnt'`. */
+/** The hint at the known name that somebody probably meant: `; did you mean --json?`, or nothing. */
+export function suggestName(name: string, knownNames: readonly string[]): string {
+  const near = findNearestName(name, knownNames);
+  return near === undefined ? '' : `; did you mean ${near}?`;
+}
+
+/** The error for an unknown or missing verb: `expected 'lint' or 'explain', got 'lnt'; did you mean lint?`. */
 export function verbError(command: string, verbs: readonly string[], verb: string | undefined): SwitchgearError {
   const quoted = verbs.map((each) => `'${each}'`);
   const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
-  return usageError(`${command}: expected ${expected}, got ${verb === undefined ? 'nothing' : `'${verb}'`}`);
+  const got = verb === undefined ? 'nothing' : `'${verb}'${suggestName(verb, verbs)}`;
+  return usageError(`${command}: expected ${expected}, got ${got}`);
 }

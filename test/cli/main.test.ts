@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -50,7 +50,53 @@ for (const args of [
   test(`"${args.join(' ')}" is wrong usage: exit code 2 and a hint`, async () => {
     const { code, err, out } = await run(args);
     assert.deepEqual([code, out], [2, '']);
-    assert.match(err, /^switchgear: .+\nTry switchgear --help\.$/);
+    const known = args[0] === 'policy' || args[0] === 'prompt' ? `${args[0]} ` : '';
+    assert.match(err, new RegExp(`^switchgear: .+\\nTry switchgear ${known}--help\\.$`));
+  });
+}
+
+test('--help has groups, and the first command is run', async () => {
+  const { out } = await run(['--help']);
+  const lines = out.split('\n');
+  const first = lines.findIndex((line) => line.startsWith('  switchgear '));
+  assert.match(lines[first] ?? '', /^ {2}switchgear run /);
+  assert.match(lines[first - 1] ?? '', /^\w[\w ]+:$/);
+  assert.ok(lines.filter((line) => /^\w[\w, ]+:$/.test(line)).length >= 4, 'at least four groups');
+  assert.ok(lines.every((line) => line.length <= 130));
+});
+
+test('help COMMAND prints the same page as COMMAND --help', async () => {
+  for (const name of ['run', 'status', 'inbox', 'init', 'chain', 'policy', 'hook']) {
+    const page = await run([name, '--help']);
+    assert.equal(page.code, 0);
+    assert.match(page.out, new RegExp(`^switchgear ${name}\\b`));
+    assert.deepEqual(await run(['help', name]), page);
+  }
+  assert.equal((await run(['help', 'policy', 'check'])).code, 0);
+});
+
+const misspelled: readonly (readonly [args: readonly string[], hint: RegExp])[] = [
+  [['stauts'], /unknown command 'stauts'; did you mean status\?\nTry switchgear --help\.$/],
+  [['runn', '--', 'true'], /did you mean run\?/],
+  [['help', 'doktor'], /did you mean doctor\?/],
+  [['status', '--jsn'], /unknown option --jsn; did you mean --json\?\nTry switchgear status --help\.$/],
+  [['run', '--max-cals=5', '--', 'true'], /unknown option --max-cals; did you mean --max-calls\?/],
+  [['inbox', 'aprove', 'x'], /got 'aprove'; did you mean approve\?/],
+  [['policy', 'chek'], /did you mean check\?/],
+  [['init', 'claude'], /'claude-code', 'codex' or 'gemini', got 'claude'/],
+  [['--jsn', 'status'], /expected a command before the option --jsn/],
+  [
+    ['run', '--max-duration', '5', '--', 'true'],
+    /write --max-duration 5s for seconds or --max-duration 5m for minutes/,
+  ],
+  [['run', '--wait=90', '--', 'true'], /--wait needs a unit: write --wait 90s/],
+];
+
+for (const [args, hint] of misspelled) {
+  test(`"${args.join(' ')}" gets the fix in its error`, async () => {
+    const { code, err, out } = await run(args);
+    assert.deepEqual([code, out], [2, '']);
+    assert.match(err, hint);
   });
 }
 
@@ -142,6 +188,47 @@ test('the command runs as a process, with its exit code', () => {
   assert.equal(status, 0);
   assert.equal((JSON.parse(stdout) as { title: string }).title, 'Switchgear policy');
   assert.equal(spawnSync(process.execPath, [bin, 'nothing']).status, 2);
+});
+
+for (const args of [['--help'], ['policy', 'schema'], ['status'], ['run', '--store', 'memory', '--', 'echo', 'hi']]) {
+  test(`"${args.join(' ')}" with a full disk as its output fails in one sentence`, (context) => {
+    const full = openSync('/dev/full', 'w');
+    context.after(() => closeSync(full));
+    const { status, stderr } = spawnSync(process.execPath, [bin, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+      env: { ...process.env, HOME: folderWith(context, {}), SWITCHGEAR_STORE: '', XDG_STATE_HOME: '' },
+    });
+    assert.match(stderr, /^switchgear: the output could not be written: no space left on device(; .*)?\n$/);
+    assert.equal(status, 1);
+  });
+}
+
+test('a closed pipe ends a command silently, with the code of SIGPIPE', () => {
+  const script = `"$0" "$1" policy schema | true; exit \${PIPESTATUS[0]}`;
+  // A large output does not fit into the pipe, so that the command meets its closed end.
+  const { status, stderr } = spawnSync('bash', ['-c', script, process.execPath, bin], { encoding: 'utf8' });
+  assert.deepEqual([status, stderr], [141, '']);
+});
+
+test('a hook whose answer cannot be written blocks the call by its exit code', (context) => {
+  const folder = folderWith(context, { 'switchgear.toml': '[task]\nmax_tool_calls = 1\n' });
+  const full = openSync('/dev/full', 'w');
+  context.after(() => closeSync(full));
+  const env = { ...process.env, HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` };
+  const event = { session_id: 's', cwd: folder, hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: {} };
+  const send = (id: string) =>
+    spawnSync(process.execPath, [bin, 'hook', 'claude-code'], {
+      encoding: 'utf8',
+      cwd: folder,
+      env,
+      input: JSON.stringify({ ...event, tool_use_id: id }),
+      stdio: ['pipe', full, 'pipe'],
+    });
+  assert.equal(send('one').status, 0);
+  const { status, stderr } = send('two');
+  assert.match(stderr, /^switchgear: hook: the answer could not be written: .*no space left/);
+  assert.equal(status, 2);
 });
 
 test('an old Node prints one line with the required and the actual version', (context) => {

@@ -1,9 +1,9 @@
 /** The command `switchgear doctor`: checks that the hooks of an agent CLI are installed, decide, and block a call. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { webhookTimeoutMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
@@ -54,18 +54,39 @@ export const command: Command = {
         terminal,
       );
       findings.push(...hostFindings);
-      if (!isInstalled || !parsedArgs.switches.has('--real')) continue;
+      if (!isInstalled) continue;
+      const program = findMissingProgram(host, terminal);
+      const isReal = parsedArgs.switches.has('--real') && host !== 'gemini';
+      if (program !== undefined)
+        findings.push({
+          ok: !isReal,
+          isNote: !isReal,
+          message: `${host}: ${program} is not on PATH${isReal ? ': the real program cannot be tested' : ''}`,
+        });
+      if (program !== undefined || !parsedArgs.switches.has('--real')) continue;
       const { testRealAgent } = await import('./doctor-real.ts');
       findings.push(await testRealAgent(host, terminal));
     }
-    for (const { ok, message } of findings) terminal.out(`${ok ? 'ok   ' : 'FAIL '} ${message}`);
+    for (const { ok, isNote, message } of findings)
+      terminal.out(`${isNote ? 'note ' : ok ? 'ok   ' : 'FAIL '} ${message}`);
     return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
   },
 };
 
 interface Finding {
   readonly ok: boolean;
+  /** Whether the message is worth knowing, and neither a check nor a problem. */
+  readonly isNote?: boolean;
   readonly message: string;
+}
+
+const programs: Readonly<Record<HostName, string>> = { 'claude-code': 'claude', codex: 'codex', gemini: 'gemini' };
+
+/** The program of a host, if it is not on the PATH. */
+function findMissingProgram(host: HostName, { env }: Terminal): string | undefined {
+  const program = programs[host];
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.some((folder) => existsSync(join(folder, program))) ? undefined : program;
 }
 
 interface HostCheck {
@@ -129,7 +150,7 @@ async function checkHost(
   );
   if (hooked.length === 0 && unreadable.length === 0) {
     const message = `${host}: no Switchgear hooks; switchgear init ${host} installs them`;
-    return { isInstalled: false, findings: [{ ok: !isNamed, message }] };
+    return { isInstalled: false, findings: [{ ok: !isNamed, isNote: !isNamed, message }] };
   }
   const findings: Finding[] = [...unreadable];
   for (const { file, hooks } of hooked)
@@ -230,7 +251,8 @@ function testHookCommand(host: HostName, line: string, refuses: boolean, termina
     const isRefused = isDenied(host, first.stdout) && !/could not decide/.test(first.stdout);
     if (isRefused) return { ok: true, message: `${host}: the installed hook refuses a call by a rule of the policy` };
     if (first.status !== 0 || first.stdout !== '') {
-      const why = first.stderr.trim() || first.stdout.trim() || `exit code ${first.status}`;
+      const why =
+        first.stderr.trim() || readSystemMessage(first.stdout) || first.stdout.trim() || `exit code ${first.status}`;
       return { ok: false, message: `${host}: an allowed call did not pass: ${why.slice(0, 300)}` };
     }
     const second = send('two');
@@ -241,6 +263,16 @@ function testHookCommand(host: HostName, line: string, refuses: boolean, termina
     return { ok: false, message: `${host}: a call beyond the limit was not refused: ${second.stdout.slice(0, 300)}` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The sentence of a hook whose installation is gone. */
+function readSystemMessage(stdout: string): string | undefined {
+  try {
+    const { systemMessage } = JSON.parse(stdout) as { readonly systemMessage?: unknown };
+    return typeof systemMessage === 'string' ? systemMessage : undefined;
+  } catch {
+    return undefined; // The output of another program.
   }
 }
 

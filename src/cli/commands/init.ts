@@ -3,13 +3,13 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SwitchgearError } from '../../core/error.ts';
 import { hookTimeoutMs } from '../../core/limits.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { findHost, hosts } from '../../hooks/hosts/index.ts';
 import type { SettingsFolders } from '../../hooks/hosts/settings-paths.ts';
 import {
+  findHooks,
   type HandlerOptions,
   insertHookHandlers,
   removeHookHandlers,
@@ -27,7 +27,18 @@ import {
 import { describePolicy } from '../policy/describe-policy.ts';
 import { placeOfCommand } from '../policy/load-policy.ts';
 import { loadPolicyInForce } from '../policy/policy-in-force.ts';
+import { describeSystemError, isSystemError } from '../process-terminal.ts';
+import { findStoreAddress, stateFolder } from '../store-option.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
+import {
+  deleteStableCommand,
+  findBinPath,
+  formatHookProgram,
+  formatSharedHookProgram,
+  quoteForShell,
+  stableCommandPath,
+  writeStableCommand,
+} from './stable-command.ts';
 
 /** A limitation of Codex that `init` and `doctor` print. */
 export const codexHaltNote =
@@ -54,33 +65,74 @@ export const command: Command = {
     if (host === undefined) throw verbError('init', Object.keys(hosts), parsedArgs.positionals[0]);
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
       throw usageError('init: expected --user or --project, got both');
-    const settingsFile = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
-    // Keep a symbolic link and change its target.
-    const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile;
-    const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-    const after = withPathInErrors(path, () =>
-      parsedArgs.switches.has('--undo')
-        ? removeHooks(path, before, host, terminal)
-        : addHooks(before, host, parsedArgs, terminal),
-    );
-    if (after === before) {
-      terminal.out(`${path}: nothing to change`);
-      return exitCodes.ok;
-    }
-    printDiff(path, before ?? '', after ?? '', terminal);
-    if (parsedArgs.switches.has('--dry-run')) return exitCodes.ok;
-    saveBackup(
-      path,
-      parsedArgs.switches.has('--undo') ? undefined : { before: before ?? null, after: after ?? '' },
-      terminal,
-    );
-    writeSettings(path, after);
-    if (parsedArgs.switches.has('--undo')) return exitCodes.ok;
-    terminal.out(await describePolicyHere(parsedArgs, terminal));
-    for (const line of adviceFor(host, parsedArgs)) terminal.out(line);
-    return exitCodes.ok;
+    const path = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
+    return reportSystemErrors(path, () => changeHooks(host, path, parsedArgs, terminal));
   },
 };
+
+/** Reports an error of the system, such as a missing permission, in one sentence. */
+async function reportSystemErrors(settingsFile: string, change: () => Promise<number>): Promise<number> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new SwitchgearError('not_written', `init changed nothing: ${describeSystemError(error, settingsFile)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function changeHooks(
+  host: HostName,
+  settingsFile: string,
+  parsedArgs: ParsedArgs,
+  terminal: Terminal,
+): Promise<number> {
+  const isUndo = parsedArgs.switches.has('--undo');
+  const isProject = parsedArgs.switches.has('--project');
+  // Keep a symbolic link and change its target.
+  const path = existsSync(settingsFile) ? realpathSync(settingsFile) : settingsFile;
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  const after = withPathInErrors(path, () =>
+    isUndo ? removeHooks(path, before, host, terminal) : addHooks(before, host, parsedArgs, terminal),
+  );
+  const isDryRun = parsedArgs.switches.has('--dry-run');
+  const usesStableCommand = !isUndo && !isProject && !parsedArgs.values.has('--http');
+  // The command comes first: settings must not name a file that could not be written.
+  if (usesStableCommand && !isDryRun) {
+    const { kind } = findStoreAddress(parsedArgs, terminal);
+    writeStableCommand(stateFolder(terminal.env), findBinPath(), kind === 'redis' ? ['redis'] : []);
+  }
+  if (after !== before && !isDryRun) {
+    saveBackup(path, isUndo ? undefined : { before: before ?? null, after: after ?? '' }, terminal);
+    writeSettings(path, after);
+  }
+  if (isUndo && !isDryRun) deleteUnusedCommand(terminal);
+  // A change is printed once it is made.
+  if (after === before) terminal.out(`${path}: nothing to change`);
+  else printDiff(path, before ?? '', after ?? '', terminal);
+  if (after === before || isDryRun || isUndo) return exitCodes.ok;
+  if (usesStableCommand)
+    terminal.out(
+      `The hooks run ${stableCommandPath(stateFolder(terminal.env))}, also when this installation is deleted.`,
+    );
+  terminal.out(await describePolicyHere(parsedArgs, terminal));
+  for (const line of adviceFor(host, parsedArgs)) terminal.out(line);
+  return exitCodes.ok;
+}
+
+/** Deletes the command of the hooks if no host has hooks any more. */
+function deleteUnusedCommand(terminal: Terminal): void {
+  const hasHooks = ({ name }: { readonly name: HostName }) => {
+    const path = settingsPath(name, false, findHomes(terminal));
+    try {
+      return existsSync(path) && findHooks(readFileSync(path, 'utf8'), name).size > 0;
+    } catch {
+      return true; // The settings of another host cannot be read.
+    }
+  };
+  if (!Object.values(hosts).some(hasHooks)) deleteStableCommand(stateFolder(terminal.env));
+}
 
 /** Says which policy the hooks take in this folder. */
 async function describePolicyHere(parsedArgs: ParsedArgs, terminal: Terminal): Promise<string> {
@@ -156,9 +208,10 @@ function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw usageError(`--http must be an address, got ${url}`);
     return { run: { url: `${url.replace(/\/$/, '')}/hooks/${host}` }, timeoutSecs };
   }
+  if (switches.has('--project')) warnWithoutProgram(terminal);
   const program = switches.has('--project')
-    ? findProgramOnPath(terminal)
-    : `${quoteForShell(process.execPath)} ${quoteForShell(findBinPath())}`;
+    ? formatSharedHookProgram(host)
+    : formatHookProgram(stableCommandPath(stateFolder(terminal.env)), host);
   const more = ['--store', '--policy'].flatMap((name) => {
     const value = values.get(name);
     return value === undefined
@@ -168,19 +221,9 @@ function makeHookPlan(host: HostName, { values, switches }: ParsedArgs, terminal
   return { run: { command: program, more: more.join('') }, timeoutSecs };
 }
 
-/** Finds the command on the PATH: project settings are shared and must not contain a path of this machine. */
-function findProgramOnPath({ env, err }: Terminal): string {
-  const folders = (env.PATH ?? '').split(delimiter);
-  if (!folders.some((folder) => existsSync(join(folder, 'switchgear')))) {
-    err('warning: switchgear is not on your PATH; without it every call is blocked, or runs unprotected');
-  }
-  return 'switchgear';
-}
-
-function findBinPath(): string {
-  return fileURLToPath(new URL('../../../bin/switchgear.cjs', import.meta.url));
-}
-
-function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+/** Warns if nothing here runs the line of shared settings, which must not contain a path of this machine. */
+function warnWithoutProgram({ env, cwd, err }: Terminal): void {
+  const folders = [...(env.PATH ?? '').split(delimiter), join(cwd, 'node_modules', '.bin')];
+  if (folders.some((folder) => existsSync(join(folder, 'switchgear')))) return;
+  err('warning: switchgear is neither on your PATH nor in node_modules: calls in this folder are not checked');
 }

@@ -42,7 +42,7 @@ export const command: Command = {
       const decision = runHook({ host, payload, event, parsedArgs, terminal, untilMs });
       return endInTime(decision, (untilMs + timeoutMs) / 2);
     });
-    return printAnswer(host.answer(event, decision), terminal);
+    return printAnswer(event, host.answer(event, decision), terminal);
   },
 };
 
@@ -80,10 +80,17 @@ async function decideOrDeny(
 const undecidedReason =
   'Switchgear could not decide on this call, so the call was not made. Ask the person you work for to look into it.';
 
-function printAnswer({ stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
-  if (stdout !== undefined) terminal.out(JSON.stringify(stdout));
+/** Prints the answer. If it cannot be written, a call is blocked by the exit code alone. */
+function printAnswer(event: HookEvent, { stdout, stderr, code }: HookAnswer, terminal: Terminal): number {
   if (stderr !== undefined) terminal.err(stderr);
-  return code;
+  if (stdout === undefined) return code;
+  try {
+    terminal.out(JSON.stringify(stdout));
+    return code;
+  } catch (error) {
+    terminal.err(`switchgear: hook: the answer could not be written: ${textOf(error)}`);
+    return event.type === 'call-proposed' ? blockingCode : exitCodes.error;
+  }
 }
 
 /** When the hook answers without its input, in process time; a wrong timeout is reported with the decision. */

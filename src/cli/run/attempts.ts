@@ -8,6 +8,7 @@ import { progressLengthMax, raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
 import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
+import { exitCodes } from '../command.ts';
 import type { RunTask } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -69,16 +70,23 @@ function reportEnd(context: RunCommandContext, attempt: Attempt): number {
       emit('run', { type: 'run-ended', code: end.code });
       return end.code;
     case 'stopped': {
-      const code = signalExitCodes[end.by] ?? runExitCodes.terminated;
-      if (end.by === 'SIGPIPE')
-        screen.printLine('switchgear: the reader of the output is gone, so the agent was ended');
-      else screen.printLine(`switchgear: the agent was ended${end.ended.killed > 0 ? ' by force' : ''}`);
+      const isOutputFull = end.by === 'SIGPIPE' && isWriteError(context.terminal.stopSignal?.reason);
+      const code = isOutputFull ? exitCodes.error : (signalExitCodes[end.by] ?? runExitCodes.terminated);
+      if (end.by !== 'SIGPIPE')
+        screen.printLine(`switchgear: the agent was ended${end.ended.killed > 0 ? ' by force' : ''}`);
+      else if (!isOutputFull) screen.printLine('switchgear: the reader of the output is gone, so the agent was ended');
       emit('run', { type: 'run-ended', code, by: end.by });
       return code;
     }
     case 'halted':
       return runExitCodes.halted;
   }
+}
+
+/** Whether the output could not be written for another reason than that its reader is gone. */
+function isWriteError(reason: unknown): boolean {
+  const { code } = (reason ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' && code !== 'EPIPE';
 }
 
 const signalExitCodes: { readonly [signal in NodeJS.Signals]?: number } = {

@@ -14,7 +14,7 @@ import { endOnError, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
 
 export const command: Command = {
-  usage: ['run [options] -- COMMAND …       run an agent and end it at a limit or in a loop; see run --help'],
+  usage: ['run [options] -- COMMAND …       run an agent, and end it at a limit or in a loop'],
   details: [
     '',
     'Limits of the task and of each subagent; the defaults come from the policy, or are:',
@@ -41,7 +41,7 @@ export const command: Command = {
     '',
     "Exit codes: the agent's own if it ended by itself (128 + N by a signal); 75 halted by Switchgear,",
     '126 cannot be executed, 127 not found, 129 hung up, 130 Ctrl-C, 141 output closed, 143 terminated;',
-    '1 and 2 if Switchgear could not start.',
+    '1 and 2 if Switchgear could not start, 1 also if its output cannot be written.',
   ],
   async run(args, terminal) {
     const options = parseRunOptions(args, terminal);

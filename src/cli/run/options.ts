@@ -128,12 +128,14 @@ function parseDollars(values: ParsedArgs['values'], name: string): number | unde
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Parses a duration: `90`, `90s`, `30m`, `2h`, `1d`. */
+/** Parses a duration: `90s`, `30m`, `2h`, `1d`. A number without a unit could mean seconds or minutes. */
 function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: number): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
-  const [, amount, unit = 's'] = /^(\d{1,7})([smhd]?)$/.exec(text) ?? [];
-  const secs = Number(amount) * units[(unit || 's') as keyof typeof units];
+  const [, amount, unit] = /^(\d{1,7})([smhd]?)$/.exec(text) ?? [];
+  if (unit === '' && Number(amount) > 0)
+    throw usageError(`${name} needs a unit: write ${name} ${amount}s for seconds or ${name} ${amount}m for minutes`);
+  const secs = Number(amount) * (unit ? units[unit as keyof typeof units] : 1);
   if (secs >= minSecs) return secs;
   throw usageError(`${name} must be a time, as in 90s, 30m or 2h, got ${JSON.stringify(text)}`);
 }

@@ -65,7 +65,7 @@ test('init adds hooks once beside existing settings, prints them, and makes them
   const guards = handlers(text.replace(/\/\/ my own words|\/\* kept \*\//g, '')).PreToolUse ?? [];
   assert.equal(guards.length, 2);
   assert.equal(guards[0]?.hooks[0]?.command, 'my.sh');
-  assert.match(guards[1]?.hooks[0]?.command ?? '', /switchgear\.cjs hook claude-code$/);
+  assert.match(guards[1]?.hooks[0]?.command ?? '', /exec sh "\$s" hook claude-code$/);
   assert.equal(guards[1]?.hooks[0]?.onFailure, 'block');
   assert.match((await at.run('init', 'claude-code')).out, /nothing to change/);
   assert.equal(at.read(path), text);
@@ -113,7 +113,9 @@ test('init writes the events and the time unit of each host', async (context) =>
   assert.equal(codex.SessionEnd?.[0]?.hooks[0]?.timeout, 3);
   const gemini = handlers(at.read('work/.gemini/settings.json'));
   assert.equal(gemini.BeforeTool?.[0]?.hooks[0]?.timeout, 60_000);
-  assert.equal(gemini.BeforeTool?.[0]?.hooks[0]?.command, 'switchgear hook gemini');
+  const shared = gemini.BeforeTool?.[0]?.hooks[0]?.command ?? '';
+  assert.match(shared, /command -v switchgear.* hook gemini$/);
+  assert.ok(!shared.includes(at.path('')), 'no path of this machine');
 });
 
 test('init accepts a hook server instead of a command only for Claude Code', async (context) => {
@@ -190,6 +192,19 @@ test('doctor starts the real program and checks by its side effects whether a re
     assert.match(out, says);
     assert.equal(code, ok ? 0 : 1);
   }
+});
+
+test('doctor names the program that is not on the PATH', async (context) => {
+  const at = home(context);
+  mkdirSync(at.path('work'));
+  await at.run('init', 'claude-code');
+  const plain = await at.run('doctor', 'claude-code');
+  assert.deepEqual([plain.code, plain.out.split('\n').at(-1)], [0, 'note  claude-code: claude is not on PATH']);
+  const { code, out } = await at.run('doctor', 'claude-code', '--real');
+  assert.equal(code, 1);
+  assert.match(out, /^FAIL {2}claude-code: claude is not on PATH: the real program cannot be tested$/m);
+  rmSync(at.path('.local/state/switchgear/command'), { recursive: true });
+  assert.match((await at.run('doctor', 'claude-code')).out, /^FAIL .*did not pass: Switchgear is gone: calls are not/m);
 });
 
 test('the model server of doctor requests its commands in both API formats, and then finishes', async (context) => {

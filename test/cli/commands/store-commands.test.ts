@@ -189,7 +189,7 @@ testWithRedis(
         assert.deepEqual([code, out], [2, ''], store);
         const [first, ...rest] = err.split('\n');
         assert.match(first!, sentence);
-        assert.deepEqual(rest, /must be|number/.test(first!) ? ['Try switchgear --help.'] : [], store);
+        assert.deepEqual(rest, /must be|number/.test(first!) ? ['Try switchgear trip --help.'] : [], store);
         assert.ok(!/secret|wrong/.test(err), err);
       }
     } finally {
@@ -226,6 +226,6 @@ for (const commandLine of [
   test(`"${commandLine}" is wrong usage`, async () => {
     const { code, out, err } = await run(commandLine);
     assert.deepEqual([code, out], [2, '']);
-    assert.match(err, /^switchgear: .+\nTry switchgear --help\.$/);
+    assert.match(err, /^switchgear: .+\nTry switchgear (\w+ )?--help\.$/);
   });
 }

@@ -13,7 +13,10 @@ test('limits are parsed with their units, such as 2h, 90s and $2.50', () => {
     maxTokens: 9,
     maxSpendCents: 250,
   });
-  assert.deepEqual(parseLimits('--max-duration', '2h', '--max-idle', '90'), { maxDurationSecs: 7200, maxIdleSecs: 90 });
+  assert.deepEqual(parseLimits('--max-duration', '2h', '--max-idle', '90s'), {
+    maxDurationSecs: 7200,
+    maxIdleSecs: 90,
+  });
   assert.deepEqual(parseLimits('--max-duration', '30m', '--max-idle', '45s'), {
     maxDurationSecs: 1800,
     maxIdleSecs: 45,
@@ -29,6 +32,8 @@ for (const args of [
   ['--max-spend', '0.001'],
   ['--max-spend', '1e9'],
   ['--max-duration', '0'],
+  ['--max-duration', '5'],
+  ['--grace', '10'],
   ['--max-idle', '5 minutes'],
   ['--max-idle', '-5'],
   ['--wait', 'soon'],
