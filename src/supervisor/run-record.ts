@@ -49,6 +49,8 @@ export interface RunRecord {
   readonly members?: readonly TreeMember[];
   /** The variables with settings that the operator gave to the run, which its hooks inherit. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** The id of the stored settings with which the run started; empty for the defaults. */
+  readonly policy?: string;
   /** The counters and limits of the task. */
   readonly carried?: CarriedTask;
   /** Raised limits of halted subagents, by name. */

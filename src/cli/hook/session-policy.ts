@@ -7,18 +7,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { defaultSettings } from '../../core/controls/defaults.ts';
-import { hookKeepMs, partLengthMax, textPartsMax } from '../../core/limits.ts';
-import type { Settings } from '../../core/settings.ts';
 import { appendEntry, openCard, type Runtime } from '../../guard/internal.ts';
 import type { LockedSession } from '../../hooks/session/session-lock.ts';
 import type { SessionPolicy } from '../../hooks/session/session-state.ts';
 import { sha256Hex } from '../../platform/sha256.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
-import type { Cell, Change, CrossProcessStore } from '../../ports/store.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
 import type { Terminal } from '../command.ts';
 import { listLoosening, nameSettings } from '../policy/describe-policy.ts';
 import type { CallerPlace, PolicyInForce } from '../policy/policy-in-force.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
+import { readStoredSettings, storeSettings } from '../policy/stored-settings.ts';
 
 /** The policy of one hook process. */
 export interface HookPolicy {
@@ -178,43 +177,4 @@ function openNotice(runtime: Runtime, session: LockedSession, id: string, eviden
     state: 'open',
   };
   openCard(runtime, card, undefined, runtime.clock.nowMs());
-}
-
-/** One part of the stored settings of a policy. */
-interface StoredPart {
-  readonly parts: number;
-  readonly text: string;
-}
-
-function partKey(id: string, part: number): string {
-  return `policy/${id}/${String(part).padStart(3, '0')}`;
-}
-
-/** Stores the settings that differ from the defaults, in as many cells as they need. */
-async function storeSettings(store: CrossProcessStore, id: string, settings: Settings): Promise<void> {
-  const isDefault = (value: unknown, name: string) =>
-    JSON.stringify(value) === JSON.stringify(defaultSettings[name as keyof Settings]);
-  const text = JSON.stringify(
-    Object.fromEntries(Object.entries(settings).filter(([name, value]) => !isDefault(value, name))),
-  );
-  const parts = Math.ceil(text.length / partLengthMax);
-  const changes = Array.from({ length: Math.min(parts, textPartsMax) }, (_, part): Change => {
-    const state: StoredPart = { parts, text: text.slice(part * partLengthMax, (part + 1) * partLengthMax) };
-    const cell: Cell<StoredPart | null> = store.cell<StoredPart | null>(partKey(id, part), () => null, {
-      keepMs: hookKeepMs,
-    });
-    return { cell, update: () => ({ state }) };
-  });
-  await store.shared.commit({ changes });
-}
-
-/** Reads stored settings; those that are lost are the defaults. */
-async function readStoredSettings({ shared }: CrossProcessStore, id: string): Promise<Settings> {
-  if (id === '') return defaultSettings;
-  const rows = await shared.read(`policy/${id}/`, textPartsMax);
-  const parts = rows
-    .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-    .flatMap(({ state }) => (state as StoredPart | null) ?? []);
-  if (parts.length === 0 || parts.length !== parts[0]!.parts) return defaultSettings;
-  return { ...defaultSettings, ...(JSON.parse(parts.map(({ text }) => text).join('')) as Partial<Settings>) };
 }

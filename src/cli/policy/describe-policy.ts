@@ -59,5 +59,7 @@ export function listLoosening(inForce: PolicyInForce): PolicyInForce['loosened']
 /** Says which settings wait for trust, and what to type. */
 export function describeWaiting({ file = '', waiting }: Pick<PolicyInForce, 'file' | 'waiting'>): string {
   const verb = waiting.length === 1 ? 'loosens and waits' : 'loosen and wait';
-  return `${nameSettings(waiting)} ${verb} for: switchgear policy trust ${sanitizeText(file)}`;
+  // The file of an earlier start of the run may be gone.
+  const remedy = file === '' ? ' the next run' : `: switchgear policy trust ${sanitizeText(file)}`;
+  return `${nameSettings(waiting)} ${verb} for${remedy}`;
 }

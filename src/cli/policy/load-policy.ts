@@ -6,7 +6,7 @@ import { isBelowGuardedAgent, type Placement, placeProcess } from '../../supervi
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { describePolicy, describeWaiting, listLoosening } from './describe-policy.ts';
-import { type CallerPlace, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
+import { type CallerPlace, type EarlierSettings, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
 
 const noArgs: ParsedArgs = { positionals: [], switches: new Set(), values: new Map() };
 
@@ -54,8 +54,9 @@ export async function loadDescribedPolicy(
   terminal: Terminal,
   place: CallerPlace,
   isQuiet: boolean,
+  earlier?: EarlierSettings,
 ): Promise<CheckedPolicy> {
-  const inForce = await loadPolicyInForce(policyOption, terminal, place);
+  const inForce = await loadPolicyInForce(policyOption, terminal, place, earlier);
   printVariables(inForce, terminal);
   const isLooser = inForce.looser.length > 0 || inForce.waiting.length > 0;
   if (isLooser || (inForce.origin !== 'none' && !isQuiet)) terminal.err(`switchgear: ${describePolicy(inForce)}`);

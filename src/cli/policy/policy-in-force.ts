@@ -57,6 +57,13 @@ export interface CallerPlace {
   isGiven?(name: string, value: string): boolean;
 }
 
+/** The settings of an earlier start of the same run: what loosens them waits for trust that is given later. */
+export interface EarlierSettings {
+  readonly settings: Settings;
+  /** The wall time of that start. */
+  readonly atMs: number;
+}
+
 /** Reads the policy file of a command without the environment. */
 export function readWrittenPolicy(
   policyOption: string | undefined,
@@ -77,6 +84,7 @@ export async function loadPolicyInForce(
   policyOption: string | undefined,
   terminal: Pick<Terminal, 'cwd' | 'env' | 'userHome'>,
   place: CallerPlace,
+  earlier?: EarlierSettings,
 ): Promise<PolicyInForce> {
   const { env } = terminal;
   const warnings: string[] = [];
@@ -91,19 +99,29 @@ export async function loadPolicyInForce(
   const written = readWrittenPolicy(policyOption, terminal, variable);
   const looserThanDefaults = tightenSettings(defaultSettings, written.policy.settings);
   const isGiven = written.origin !== 'found';
-  const needsTrust = !isGiven && looserThanDefaults.waiting.length > 0;
+  const isLooser = !isGiven && looserThanDefaults.waiting.length > 0;
+  const needsTrust = isLooser || (earlier !== undefined && !isAsStrict(earlier.settings, written.policy.settings));
   const trust =
     written.digest === undefined
       ? undefined
       : findTrust(written.digest, await findTrustFolder(terminal, place), needsTrust, readVariable);
-  const waiting = needsTrust && trust === undefined ? looserThanDefaults.waiting : [];
-  const held = waiting.length === 0 ? written.policy : holdStricter(written, looserThanDefaults.settings, waiting);
+  const untrusted = isLooser && trust === undefined ? looserThanDefaults : undefined;
+  const found = untrusted?.settings ?? written.policy.settings;
+  const isNewTrust = trust === 'variable' || (trust !== undefined && trust.atMs >= (earlier?.atMs ?? 0));
+  const changed = earlier === undefined || isNewTrust ? undefined : tightenSettings(earlier.settings, found);
+  const waiting = [...new Set([...(untrusted?.waiting ?? []), ...(changed?.waiting ?? [])])];
+  const stricter = changed?.settings ?? found;
+  const held = waiting.length === 0 ? written.policy : holdStricter(written, stricter, waiting);
   const { settings, provenance, ignored, loosened } = applyEnvironment(held, env, mayTake);
   const policy = markChecked(settings, provenance);
   warnings.push(...ignored.map(({ message }) => message));
   const looserFile = waiting.length === 0 ? looserThanDefaults.waiting : [];
   const looser = loosened.length === 0 ? looserFile : tightenSettings(defaultSettings, settings).waiting;
   return { ...written, policy, trust, waiting, looser, looserFile, loosened, warnings };
+}
+
+function isAsStrict(base: Settings, found: Settings): boolean {
+  return tightenSettings(base, found).waiting.length === 0;
 }
 
 /** Asks for the place of the process once, and only if a variable could loosen something. */
@@ -129,7 +147,7 @@ function holdStricter({ policy, file }: WrittenPolicy, settings: Settings, waiti
   const provenance = new Map(policy.provenance);
   for (const path of waiting) {
     const { line } = policy.provenance.get(path) ?? {};
-    const note = `waits for trust: ${file}${line === undefined ? '' : `, line ${line}`}`;
+    const note = `waits for trust: ${file ?? 'the file is gone'}${line === undefined ? '' : `, line ${line}`}`;
     const [section, name] = path.split('.').map(toCamelCase) as [keyof Settings, string?];
     const part = settings[section] as unknown;
     const value = name === undefined ? part : (part as Readonly<Record<string, unknown>> | undefined)?.[name];

@@ -109,7 +109,8 @@ class AttemptAccounting implements RunAccounting {
     this.#task = this.#startTask({ ...runTask.task, id: firstTask });
     this.#accounting = this.#startAccounting();
     this.#savedMs = clock.nowMs();
-    this.#record = { ...launched.record, ...(runTask.below && { below: runTask.below }) };
+    const { policyId: policy } = context;
+    this.#record = { ...launched.record, policy, ...(runTask.below && { below: runTask.below }) };
     this.#cancelPoll = clock.after(sessionPollMs, () => this.#pollRepeatedly());
     this.#saveRecord({});
     if (launched.conversation !== undefined) this.#watchConversation(launched.conversation);

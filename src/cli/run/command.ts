@@ -9,6 +9,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
+import type { EarlierSettings } from '../policy/policy-in-force.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { endOnError, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
@@ -77,9 +78,15 @@ async function refuseObserving(store: Store, options: RunCommandOptions, termina
   return { ...options, observe: false, ownArgs: options.ownArgs.filter((arg) => arg !== '--observe') };
 }
 
-export async function loadRunPolicy(store: Store, options: RunCommandOptions, terminal: Terminal) {
+/** @param earlier The settings with which the run was started before. */
+export async function loadRunPolicy(
+  store: Store,
+  options: RunCommandOptions,
+  terminal: Terminal,
+  earlier?: EarlierSettings,
+) {
   const { loadDescribedPolicy, placeOnStore } = await import('../policy/load-policy.ts');
-  return loadDescribedPolicy(options.policy, terminal, placeOnStore(store, terminal), options.quiet);
+  return loadDescribedPolicy(options.policy, terminal, placeOnStore(store, terminal), options.quiet, earlier);
 }
 
 function hasPolicyFile({ policy }: RunCommandOptions, { cwd, env }: Terminal): boolean {

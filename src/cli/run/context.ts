@@ -12,6 +12,8 @@ export interface RunCommandContext {
   readonly terminal: Terminal;
   readonly gear: Switchgear;
   readonly store: Store;
+  /** The id of the stored settings of the policy. */
+  readonly policyId: string;
   readonly screen: Screen;
   /** The clock for waiting; decisions use the store's clock. */
   readonly clock: Clock;

@@ -6,6 +6,7 @@ import type { Store } from '../../ports/store.ts';
 import { deleteRun, type RunRecord } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
+import { readStoredSettings } from '../policy/stored-settings.ts';
 import { planNextStart } from './attempts.ts';
 import { loadRunPolicy } from './command.ts';
 import type { FollowUp } from './halt-prompt.ts';
@@ -28,7 +29,12 @@ export async function resumeRun(
   keepHeapSmall();
   const terminal = { ...callerTerminal, cwd: run.cwd };
   const parsedOptions = parseRunOptions([...run.options, '--', ...run.command], terminal);
-  const policy = await loadRunPolicy(store, parsedOptions, terminal);
+  // The agent may have changed the policy file meanwhile.
+  const earlier =
+    run.policy === undefined
+      ? undefined
+      : { settings: await readStoredSettings(store, run.policy), atMs: run.startedMs ?? 0 };
+  const policy = await loadRunPolicy(store, parsedOptions, terminal, earlier);
   const options = withMapping(parsedOptions, policy);
   const { agent, session, task, carried } = run;
   return runSession({

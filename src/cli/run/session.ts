@@ -10,6 +10,7 @@ import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { closeLostRuns } from '../../supervisor/lost-runs.ts';
 import type { Terminal } from '../command.ts';
+import { identifySettings, storeSettings } from '../policy/stored-settings.ts';
 import { type RunStart, runAttempts } from './attempts.ts';
 import type { RunCommandContext } from './context.ts';
 import type { RunCommandOptions } from './options.ts';
@@ -61,7 +62,12 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     task = running;
   };
   gear.onEntry((entry) => emit('entry', entry));
+  const { settings } = sessionOptions.policy;
+  const policyId = identifySettings(settings);
+  // Before anything can halt the run; writes of a store keep their order.
+  const stored = policyId === '' ? undefined : storeSettings(store, policyId, settings);
   const context: RunCommandContext = {
+    policyId,
     options,
     terminal,
     gear,
@@ -78,6 +84,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     return await runAttempts(context, sessionOptions.begin(context), freshTask);
   } finally {
     screen.close();
+    await stored;
     await settleStore(store);
     gear.dispose();
   }
