@@ -29,6 +29,9 @@ export interface Client {
   wait?(request: string): Call | undefined;
 }
 
+/** Stories of agents that want out; they need hooks that we install, and are told of two of the CLIs. */
+const attacks = ['attacks on us', 'attacks in disguise', 'nested agent'];
+
 const claudeShell = (command: string): Call => ({ tool: 'Bash', input: { command, description: 'Run it' } });
 
 export const claude: Client = {
@@ -133,7 +136,7 @@ export const gemini: Client = {
   model: 'gemini-3.1-pro-preview',
   // It is silent for longer than idle limits of seconds while it starts, and its files tell what a call cost a call or
   // two late where the model answers at once.
-  without: ['spend', 'silence', 'slow tool', 'fan-out', 'spiral below'],
+  without: ['spend', 'silence', 'slow tool', 'fan-out', 'spiral below', ...attacks],
   settle(home, url) {
     const folder = join(home, '.gemini');
     mkdirSync(folder, { recursive: true });
@@ -176,7 +179,7 @@ export const opencode: Client = {
   version: '1.18.33',
   model: 'claude-opus-5-5',
   // It has no hooks of ours, and is silent for longer than idle limits of seconds while it starts.
-  without: ['hooks', 'hooks refuse', 'hooks alone', 'silence', 'slow tool'],
+  without: ['hooks', 'hooks refuse', 'hooks alone', 'silence', 'slow tool', ...attacks],
   settle(home, url) {
     const folder = join(home, '.config', 'opencode');
     mkdirSync(folder, { recursive: true });

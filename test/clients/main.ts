@@ -8,9 +8,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { attackStories } from './attack-stories.ts';
 import { clients } from './clients.ts';
-import { stories } from './stories.ts';
+import { stories as spiralStories } from './stories.ts';
 
+const stories = { ...spiralStories, ...attackStories };
 const here = fileURLToPath(import.meta.url);
 const inside = '--inside';
 

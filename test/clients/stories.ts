@@ -17,7 +17,7 @@ const halted = 75;
 type Scene = (asked: Asked, client: Client) => Turn;
 
 /** Plays a scene, and clears the stage however it ends. */
-function story(scene: Scene, tell: (on: Stage, client: Client) => Promise<string>): Story {
+export function story(scene: Scene, tell: (on: Stage, client: Client) => Promise<string>): Story {
   return async (client, installed) => {
     const on = await stage(client, installed, (asked) => scene(asked, client));
     try {
@@ -28,7 +28,7 @@ function story(scene: Scene, tell: (on: Stage, client: Client) => Promise<string
   };
 }
 
-const calls = (...made: readonly ReturnType<Client['shell']>[]): Turn => ({ calls: made });
+export const calls = (...made: readonly ReturnType<Client['shell']>[]): Turn => ({ calls: made });
 const answer: Turn = { text: 'The sum started at 1; now it starts at 0.' };
 
 /** How many calls were booked on each task, the run's own first. */
@@ -38,7 +38,7 @@ async function booked(on: Stage): Promise<readonly number[]> {
   return tasks.map((task) => journal.filter((entry) => entry.type === 'call-observed' && entry.task === task).length);
 }
 
-function mustEnd({ code, err }: Finished, wanted: number): void {
+export function mustEnd({ code, err }: Finished, wanted: number): void {
   assert.equal(code, wanted, `it ended with ${code}, not ${wanted}: ${err.slice(-2_000)}`);
 }
 
@@ -57,7 +57,7 @@ const things = 'apple brick cloud drum eagle fern glass horn iron jade kite lamp
 const thing = (n: number) => `${things[n % 16]} ${things[(n * 7 + (n >> 4)) % 16]}`;
 
 /** A call that is unlike the others, and brings something else. */
-const useful = (client: Client, n: number) => client.shell(`echo "looked at ${thing(n)}" | tee found-${n}`);
+export const useful = (client: Client, n: number) => client.shell(`echo "looked at ${thing(n)}" | tee found-${n}`);
 
 /** A process in a session of its own, which a signal to the agent or to its group does not reach. */
 const straySecs = String(50_000 + process.pid);
