@@ -15,7 +15,7 @@ import type { Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { applyAndCheck, isObserving, markValue, type Runtime, type Target, targetFor } from '../guard/internal.ts';
-import { findOwnTarget } from '../platform/own-targets.ts';
+import { findOwnTarget } from '../platform/self-protection/own-targets.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';

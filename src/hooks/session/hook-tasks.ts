@@ -4,7 +4,7 @@ import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
-import type { OwnTargets } from '../../platform/own-files.ts';
+import type { OwnTargets } from '../../platform/self-protection/own-files.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision } from '../hosts/hook-event.ts';
 import type { LoadedTask, LockedSession, SessionLockOptions } from './session-lock.ts';

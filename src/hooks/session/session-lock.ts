@@ -20,7 +20,7 @@ import {
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Cell, Change, SharedStore, Store } from '../../ports/store.ts';
-import type { HookEventSource } from '../event-source.ts';
+import type { HookEventSource } from '../place-event.ts';
 import {
   emptySession,
   type HookTask,

@@ -5,15 +5,15 @@
  */
 
 import { basename } from 'node:path';
-import { callPathsMax, shellCommandsMax, shellTextMax } from '../core/limits.ts';
+import { callPathsMax, shellCommandsMax, shellTextMax } from '../../core/limits.ts';
+import { visitShellCommands } from '../shell-commands.ts';
+import { isShellProgram, quoteWord } from '../shell-programs.ts';
+import type { ShellCommand } from '../shell-reading.ts';
 import { readFindCommand } from './find-writes.ts';
 import { findGitWrite } from './git-writes.ts';
 import { findLaunchedCommand, findOwnCommand, findRunnerScript, isOwnProgram } from './own-commands.ts';
 import { containsText, findCopiedFile, findOwnFile, listOwnBelow, type OwnTargets } from './own-files.ts';
 import { listPatchPaths, readCode } from './program-texts.ts';
-import { visitShellCommands } from './shell-commands.ts';
-import { isShellProgram, quoteWord } from './shell-programs.ts';
-import type { ShellCommand } from './shell-reading.ts';
 import { listWrites } from './written-files.ts';
 
 /** Says what a call would change; undefined if it changes nothing of Switchgear. */

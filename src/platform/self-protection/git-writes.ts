@@ -2,8 +2,10 @@
 
 import { statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { isMatch } from '../core/glob.ts';
-import { gitIndexBytesMax } from '../core/limits.ts';
+import { isMatch } from '../../core/glob.ts';
+import { gitIndexBytesMax } from '../../core/limits.ts';
+import { readRegularFile } from '../regular-file.ts';
+import { findRepository } from '../shell-programs.ts';
 import {
   findOwnFile,
   listOwnBelow,
@@ -12,8 +14,6 @@ import {
   resolveRealPath,
   searchedBytesMax,
 } from './own-files.ts';
-import { readRegularFile } from './regular-file.ts';
-import { findRepository } from './shell-programs.ts';
 
 /** Verbs that change files of the working folder which they are given by name. */
 const writingVerbs =

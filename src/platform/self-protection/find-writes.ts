@@ -1,9 +1,9 @@
 /** The protected files that `find` with its tests would reach. */
 
 import { basename, dirname, relative, resolve } from 'node:path';
-import { isMatch } from '../core/glob.ts';
+import { isMatch } from '../../core/glob.ts';
+import { quoteWord } from '../shell-programs.ts';
 import { listOwnBelow, type OwnTargets, resolveRealPath, simplifyPattern } from './own-files.ts';
-import { quoteWord } from './shell-programs.ts';
 
 /** What `find` does: the protected files that it reaches, and what it does with them. */
 export interface FoundFiles {

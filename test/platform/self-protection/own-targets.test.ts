@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { OwnTargets } from '../../src/platform/own-files.ts';
-import { findOwnTarget } from '../../src/platform/own-targets.ts';
-import { bin } from '../harness/switchgear-bin.ts';
+import type { OwnTargets } from '../../../src/platform/self-protection/own-files.ts';
+import { findOwnTarget } from '../../../src/platform/self-protection/own-targets.ts';
+import { bin } from '../../harness/switchgear-bin.ts';
 
 let home = '';
 let project = '';

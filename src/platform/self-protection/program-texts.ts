@@ -1,6 +1,6 @@
 /** Paths and commands inside programs that a command is given as text: awk, sed, JavaScript, Python and others. */
 
-import { callPathsMax } from '../core/limits.ts';
+import { callPathsMax } from '../../core/limits.ts';
 
 /** What a program text writes and runs, as far as it says so literally. */
 export interface ProgramText {

@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { callPathsMax } from '../core/limits.ts';
+import { callPathsMax } from '../../core/limits.ts';
+import { readRegularFile } from '../regular-file.ts';
+import { quoteWord } from '../shell-programs.ts';
 import { type OwnTargets, resolveRealPath, searchedBytesMax } from './own-files.ts';
-import { readRegularFile } from './regular-file.ts';
-import { quoteWord } from './shell-programs.ts';
 
 /** Commands of Switchgear that only read, stop, or run something under guard. */
 const harmlessVerbs = /^(halt|status|tail|rules|prompt|run|demo|doctor|help|--help|-h|--version|-v)$/;

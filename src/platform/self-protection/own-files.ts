@@ -2,9 +2,9 @@
 
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { isMatch } from '../core/glob.ts';
-import { callPathsMax } from '../core/limits.ts';
-import { readRegularFile } from './regular-file.ts';
+import { isMatch } from '../../core/glob.ts';
+import { callPathsMax } from '../../core/limits.ts';
+import { readRegularFile } from '../regular-file.ts';
 
 export interface OwnTargets {
   /** Files that only a person may change: the store, policies, hook settings. */
