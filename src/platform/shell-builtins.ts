@@ -28,6 +28,11 @@ export function applyBuiltin(
       const [, name, value] = /^(\w+\+?)=(.*)$/s.exec(arg) ?? [];
       if (name !== undefined) assignVariable(scope, name, value!);
     }
+  } else if (program === 'alias') {
+    for (const arg of args) {
+      const [, name, value] = /^([^=\s]+)=(.*)$/s.exec(arg) ?? [];
+      if (name !== undefined) scope.functions.set(name, `${value} "$@"`);
+    }
   } else if (program === 'read' && input !== undefined) {
     const values = input.split('\n').filter((line) => line !== '');
     for (const name of args.filter((arg) => !arg.startsWith('-'))) variables.set(name, values);

@@ -8,7 +8,14 @@ import { shellCommandsMax, shellDepthMax, shellNestingMax, shellTextMax } from '
 import { appendInput, applyBuiltin, assignVariable, isFolderBuiltin, setParameters } from './shell-builtins.ts';
 import { type Alternatives, fieldMark } from './shell-expansion.ts';
 import { findInnerScript, findOutput, unwrapCommand } from './shell-programs.ts';
-import type { Reading, ShellPlace, VisitCommand } from './shell-reading.ts';
+import {
+  findRecordedOutput,
+  joinOutputs,
+  type Reading,
+  recordOutput,
+  type ShellPlace,
+  type VisitCommand,
+} from './shell-reading.ts';
 import { forkScope, listMadeFolders, mergeScopes, type ShellScope } from './shell-scope.ts';
 import { combineWords, fieldsOf, type ShellToken, ShellWords } from './shell-words.ts';
 
@@ -49,7 +56,7 @@ const noEnds: ReadonlySet<string> = new Set();
 const endsOf = (...words: readonly string[]): ReadonlySet<string> => new Set(words);
 
 class ScriptReader {
-  /** The output of all commands so far; undefined once one of them is unknown. */
+  /** The output of all commands so far, as far as it is known. */
   output: string | undefined = '';
   private readonly words: ShellWords;
   private readonly reading: Reading;
@@ -142,7 +149,7 @@ class ScriptReader {
       isPiped ||= next === '|' || next === '|&';
       if (isPiped) this.scope = forkScope(before);
       if (next !== '|' && next !== '|&') {
-        this.output = outputBefore === undefined || this.output === undefined ? undefined : outputBefore + this.output;
+        this.output = joinOutputs(outputBefore, this.output);
         this.input = inputBefore;
         return isSure && !isPiped;
       }
@@ -289,7 +296,11 @@ class ScriptReader {
       if (token?.kind === 'here') input = token.texts[0];
       else if (token?.kind === 'redirect') {
         const target = this.words.next();
-        if (token.raw.includes('>') && target !== undefined) this.execute([], fieldsOf(target), undefined);
+        if (token.raw.includes('>') && target !== undefined) {
+          const { output } = this;
+          this.execute([], fieldsOf(target), undefined);
+          recordOutput(this.reading, this.scope.folders, fieldsOf(target), output);
+        }
       } else break;
     }
     return { input };
@@ -350,14 +361,17 @@ class ScriptReader {
     const full = appended && input !== undefined ? appendInput(words, input, replaced) : words;
     const { folders } = this.scope;
     const run = (script: string) => void this.nest(script, forkScope(this.scope), undefined);
-    const output = reading.visit({ words: full, writes, folders, input, run });
+    const variable = (name: string) => this.scope.variables.get(name) ?? [];
+    const readText = findRecordedOutput.bind(undefined, reading, folders);
+    const output = reading.visit({ words: full, writes, folders, input, assigned, variable, readText, run });
     for (const made of listMadeFolders(full)) for (const folder of folders) reading.made.add(resolve(folder, made));
     const { scope, isSure } = applyBuiltin(this.scope, full, input, reading);
     this.scope = scope;
     if (!isSure && isFolderBuiltin(full[0]) && !scope.variables.has('errexit')) this.isUnsure = true;
     this.runInner(full, input);
     const known = findOutput(full, input, folders) ?? output;
-    this.output = this.output === undefined || known === undefined ? undefined : this.output + known;
+    recordOutput(reading, folders, full[0] === 'tee' ? [...writes, ...full.slice(1)] : writes, known);
+    this.output = joinOutputs(this.output, known);
     return isSure;
   }
 
@@ -369,7 +383,8 @@ class ScriptReader {
       this.scope = this.nest(body, this.scope).scope;
       return;
     }
-    const inner = findInnerScript(words, input, this.reading.outputs);
+    const { folders } = this.scope;
+    const inner = findInnerScript(words, input, (path) => findRecordedOutput(this.reading, folders, path), folders);
     if (inner === undefined) return;
     const scope = inner.isOwnScope ? forkScope(this.scope) : this.scope;
     if (inner.parameters.length > 0) setParameters(scope, inner.parameters);

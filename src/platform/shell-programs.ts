@@ -2,7 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { pathDepthMax } from '../core/limits.ts';
+import { pathDepthMax, shellTextMax } from '../core/limits.ts';
+import { readRegularFile } from './regular-file.ts';
 import { decodeEscapes } from './shell-expansion.ts';
 import { unknownOutput } from './shell-words.ts';
 
@@ -34,6 +35,12 @@ const wrappers: Readonly<Record<string, { readonly values?: RegExp; readonly wor
   faketime: { words: 1 },
   strace: { values: /^-[eopsu]$/ },
   exec: { values: /^-a$/ },
+  'systemd-run': {
+    values: /^(-[EpuMH]|--(unit|property|setenv|slice|uid|gid|machine|host|working-directory|description|on-\w+))$/,
+  },
+  chroot: { words: 1 },
+  pkexec: { values: /^--user$/ },
+  'systemd-inhibit': {},
   ...Object.fromEntries(
     'nohup setsid command builtin unbuffer chronic busybox toybox unshare eatmydata caffeinate time'
       .split(' ')
@@ -56,6 +63,7 @@ export function unwrapCommand(allWords: readonly string[]): UnwrappedCommand {
       words = words.slice(1);
     } else if (Object.hasOwn(wrappers, wrapper)) {
       const inner = unwrap(wrapper, words.slice(1));
+      if (wrapper === 'env' || wrapper === 'sudo') assigned.push(...listAssignments(words.slice(1, -inner.length)));
       if (wrapper === 'xargs' || wrapper === 'parallel') {
         appended = true;
         const own = words.slice(0, words.length - inner.length);
@@ -66,6 +74,14 @@ export function unwrapCommand(allWords: readonly string[]): UnwrappedCommand {
     } else break;
   }
   return { words, assigned, appended, replaced };
+}
+
+/** The assignments among the words of `env`. */
+function listAssignments(words: readonly string[]): readonly [string, string][] {
+  return words.flatMap((word) => {
+    const [, name, value] = /^(\w+)=(.*)$/s.exec(word) ?? [];
+    return name === undefined ? [] : [[name, value!] satisfies [string, string]];
+  });
 }
 
 /** Wrappers and assignments before a command. */
@@ -107,27 +123,31 @@ export interface InnerScript {
 
 /**
  * The script that a command runs: `sh -c SCRIPT`, `eval`, `script -c`, `watch`, or the text that a shell reads.
- * `outputs` are the texts of process substitutions, by their paths.
+ * `readText` returns the content of a file that the script itself writes, or of a process substitution.
  */
 export function findInnerScript(
   [program = '', ...args]: readonly string[],
   input: string | undefined,
-  outputs: ReadonlyMap<string, string>,
+  readText: (path: string) => string | undefined,
+  folders: readonly string[],
 ): InnerScript | undefined {
   const base = basename(program);
+  const own = (script: string): InnerScript => ({ script, parameters: [], isOwnScope: true });
   const isSourced = base === 'source' || base === '.';
-  const substituted = isShellProgram(base) || isSourced ? args.find((arg) => outputs.has(arg)) : undefined;
-  if (substituted !== undefined) return { script: outputs.get(substituted)!, parameters: [], isOwnScope: !isSourced };
-  if (/^(at|batch)$/.test(base))
-    return input === undefined ? undefined : { script: input, parameters: [], isOwnScope: true };
-  if (base === 'crontab' && input !== undefined)
-    return {
-      script: input.replaceAll(/^[ \t]*(?:@\w+|(?:\S+[ \t]+){4}\S+)[ \t]/gm, ''),
-      parameters: [],
-      isOwnScope: true,
-    };
-  if (isShellProgram(base) || /^(script|su|flock|runuser)$/.test(base)) {
-    const at = args.findIndex((arg) => /^-\w*c$/.test(arg) || /^--(command|session-command)$/.test(arg));
+  const isShell = isShellProgram(base);
+  const file = isShell || isSourced ? args.find((arg) => !/^[-+]/.test(arg) || arg === '-') : undefined;
+  const text = file === undefined || args.some(isCommandOption) ? undefined : readText(file);
+  if (text !== undefined)
+    return { script: text, parameters: isSourced ? [] : args.slice(args.indexOf(file!)), isOwnScope: !isSourced };
+  const written = program.includes('/') ? readText(program) : undefined;
+  if (written !== undefined && !/^#!(?!.*sh\b)/.test(written))
+    return { script: written, parameters: [program, ...args], isOwnScope: true };
+  if (/^(at|batch|crontab)$/.test(base)) {
+    const script = readScheduled(base, args, input, (path) => readText(path) ?? readFileIn(folders, path));
+    return script === undefined ? undefined : own(script);
+  }
+  if (isShell || /^(script|su|flock|runuser)$/.test(base)) {
+    const at = args.findIndex(isCommandOption);
     if (at !== -1) return { script: args[at + 1] ?? '', parameters: args.slice(at + 2), isOwnScope: true };
     const joined = args.find((arg) => /^--command=/.test(arg));
     if (joined !== undefined)
@@ -136,7 +156,7 @@ export function findInnerScript(
     const operands = args.filter((arg) => !/^[-+]./.test(arg));
     const readsInput =
       operands.length === 0 || args.includes('-s') || operands[0] === '-' || operands[0] === '/dev/stdin';
-    if (!isShellProgram(base) || input === undefined || !readsInput) return undefined;
+    if (!isShell || input === undefined || !readsInput) return undefined;
     return { script: input, parameters: ['sh', ...(args.includes('-s') ? operands : [])], isOwnScope: true };
   }
   if (base === 'eval') return { script: args.join(' '), parameters: [], isOwnScope: false };
@@ -147,6 +167,34 @@ export function findInnerScript(
     return { script: args.filter((arg) => !arg.startsWith('-')).join(' '), parameters: [], isOwnScope: true };
   const at = base === 'ssh' ? args.findIndex((arg) => /^(\w+@)?(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(arg)) : -1;
   return at === -1 ? undefined : { script: args.slice(at + 1).join(' '), parameters: [], isOwnScope: true };
+}
+
+function readFileIn(folders: readonly string[], path: string): string | undefined {
+  const texts = folders.map((folder) => readRegularFile(resolve(folder, path), shellTextMax));
+  return texts.find((text) => text !== undefined)?.toString('utf8');
+}
+
+function isCommandOption(arg: string): boolean {
+  return /^-\w*c$/.test(arg) || /^--(command|session-command)$/.test(arg);
+}
+
+/** The commands for `crontab`, `at` or `batch`: from the input, a file that the script writes, or an existing file. */
+function readScheduled(
+  base: string,
+  args: readonly string[],
+  input: string | undefined,
+  readText: (path: string) => string | undefined,
+): string | undefined {
+  const isTable = base === 'crontab';
+  const [, joined] = isTable ? [] : (/^-f(.+)$/s.exec(args.find((arg) => /^-f./.test(arg)) ?? '') ?? []);
+  const named = isTable
+    ? args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-u')
+    : (joined ?? args[args.indexOf('-f') + 1]);
+  const isFile = isTable || joined !== undefined || args.includes('-f');
+  const text = isFile && named !== undefined && !/^(-|\/dev\/stdin)$/.test(named) ? readText(named) : input;
+  if (!isTable || text === undefined) return text;
+  // The first percent sign ends the command; the text behind it is its input.
+  return text.replaceAll(/^[ \t]*(?:@\w+|(?:\S+[ \t]+){4}\S+)[ \t]/gm, '').replaceAll(/^([^#%\n]*)%.*$/gm, '$1');
 }
 
 export function isShellProgram(program: string): boolean {
@@ -183,10 +231,31 @@ export function findOutput(
   if (input === undefined) return isSilent.test(base) ? '' : undefined;
   if (base === 'base64' && args.some((arg) => /^(-d|-D|--decode)$/.test(arg)))
     return Buffer.from(input, 'base64').toString('utf8');
+  if (/^[gm]?awk$/.test(base)) return selectColumn(args, input);
+  if (base === 'grep') return selectLines(args, operands[0] ?? '', input);
   if (base === 'rev') return input.split('\n').map(reverse).join('\n');
   if (passThrough.test(base) && (operands.length === 0 || base === 'tee' || /^(grep|head|tail)$/.test(base)))
     return input;
   return isSilent.test(base) ? '' : undefined;
+}
+
+/** The column that `awk '{print $N}'` prints. */
+function selectColumn(args: readonly string[], input: string): string | undefined {
+  const [, column] = /^\s*(?:\/[^/]*\/)?\s*\{\s*print\s+\$(\d+);?\s*\}\s*$/.exec(args.at(-1) ?? '') ?? [];
+  if (column === undefined) return undefined;
+  const select = (line: string) => (column === '0' ? line : (line.trim().split(/\s+/)[Number(column) - 1] ?? ''));
+  return input.split('\n').map(select).join('\n');
+}
+
+/** The lines that `grep` prints; all of them if its pattern is no plain text. */
+function selectLines(args: readonly string[], pattern: string, input: string): string {
+  const text = pattern.replaceAll(/\[(\w)\]/g, '$1');
+  const isPlain = /^[\w /@:-]+$/.test(text) && !args.some((arg) => /^(-\w*[vefc]|--)/.test(arg));
+  if (!isPlain) return input;
+  const isFolded = args.some((arg) => /^-\w*i/.test(arg));
+  const fold = (line: string) => (isFolded ? line.toLowerCase() : line);
+  const lines = input.split('\n').filter((line) => fold(line).includes(fold(text)));
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Commands that print nothing. */

@@ -18,12 +18,13 @@ import { type LockedSession, redactState } from '../../hooks/session/session-loc
 import { isFirstSeen, type SessionState } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
-import type { OwnTargets } from '../../platform/self-protection/own-files.ts';
+import type { OwnProcess, OwnTargets } from '../../platform/self-protection/own-files.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
+import { listGuardProcesses } from '../../supervisor/guard-processes.ts';
 import { findRunAround } from '../../supervisor/guarded-agents.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
@@ -118,7 +119,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
     const listSettings = () => listHookSettings({ home: env.HOME || homedir(), project, env });
-    const ownTargets = listOwnTargets(run, project, parsedArgs.values.get('--policy'));
+    const ownTargets = listOwnTargets(run, project, origin);
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
     const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, joined };
     const spending = transcript &&
@@ -194,7 +195,12 @@ async function reportFirstSeen(context: HookContext, transcript: TranscriptFile)
 }
 
 /** The files and programs that only a person may change or use. */
-function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project: string, policy?: string): OwnTargets {
+function listOwnTargets(
+  { parsedArgs, terminal, event }: HookRunOptions,
+  project: string,
+  origin: HookOrigin | undefined,
+): OwnTargets {
+  const policy = parsedArgs.values.get('--policy');
   const { env } = terminal;
   const address = findStoreAddress(parsedArgs, terminal);
   const storeFiles = address.kind === 'sqlite' ? ['', '-wal', '-shm'].map((end) => address.path + end) : [];
@@ -202,7 +208,8 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
   const cwd = event.cwd || terminal.cwd;
   const programs = process.argv.slice(1, 2).map((path) => realpathSync(path));
   const policies = [project, cwd].flatMap((folder) => policyNames.map((name) => join(folder, name)));
-  return {
+  let processes: readonly OwnProcess[] | undefined;
+  const targets: OwnTargets = {
     files: [
       ...storeFiles,
       ...policies,
@@ -215,7 +222,12 @@ function listOwnTargets({ parsedArgs, terminal, event }: HookRunOptions, project
     programs,
     cwd,
     env: { ...env, HOME: home },
+    listProcesses() {
+      processes ??= listGuardProcesses(targets, origin?.host?.pid);
+      return processes;
+    },
   };
+  return targets;
 }
 
 /** The folder of the compile cache, as `bin/switchgear.cjs` chooses it. */

@@ -1,6 +1,6 @@
 /** Recognizes commands of Switchgear that decide or take hooks out, also through a package runner or an interpreter. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { callPathsMax } from '../../core/limits.ts';
 import { readRegularFile } from '../regular-file.ts';
@@ -39,6 +39,24 @@ export function findLaunchedCommand(words: readonly string[], cwd: string, targe
     if (isDecision && isOwnProgram(program, cwd, targets)) return `the command switchgear ${verb}`;
   }
   return undefined;
+}
+
+/** Programs whose words an unknown program before them may run. */
+const launchedNames =
+  'rm mv cp ln tee dd sed truncate shred install chmod git find xargs env sudo pkill killall kill perl ruby node ' +
+  'python python3 bash sh zsh dash ksh fish';
+const launchedName = new RegExp(`^(${launchedNames.replaceAll(' ', '|')})$`);
+/** Programs that do not launch their words, beside those that read them. */
+const plainNames =
+  'rm mv cp ln tee dd sed awk install chmod chown touch mkdir apt apt-get apk brew dnf yum pip pip3 npm docker ' +
+  'podman kill pkill killall curl wget tar zip unzip cat head tail diff code make cd for set cargo go';
+const plainName = new RegExp(`^(${plainNames.replaceAll(' ', '|')})$`);
+
+/** The command among the words of an unknown program that the program may launch, such as `firejail` or `uv run`. */
+export function findLaunchedWords(name: string, args: readonly string[]): readonly string[] | undefined {
+  if (wordReaders.test(name) || plainName.test(name)) return undefined;
+  const at = args.findIndex((arg) => launchedName.test(basename(arg)));
+  return at === -1 || at === args.length - 1 ? undefined : args.slice(at);
 }
 
 /** The commands that decide, with the words that follow. */
@@ -119,14 +137,54 @@ function lookUpProgram(program: string, cwd: string, { programs, env }: OwnTarge
   return program === 'switchgear'; // The path of the agent's shell may differ from that of the hook.
 }
 
+/** The program of a package, and the files of its command, which Node can run directly. */
+const programPath = /(?:^|\/)(?:switchgear(?:\.[cm]?js)?|(?:dist|src)\/cli\/[\w-]+\.[cm]?[jt]s)$/;
+
 function isOwnProgramFile(path: string, programs: readonly string[]): boolean {
-  if (programs.includes(path)) return true;
-  if (!/^switchgear(\.[cm]?js)?$/.test(basename(path))) return false;
+  if (programs.includes(path) || programs.some((program) => isCopyOf(path, program))) return true;
+  return programPath.test(path) && isInPackage(path);
+}
+
+/** Whether a package with the name of Switchgear is in one of the folders above a file. */
+function isInPackage(path: string): boolean {
+  let folder = dirname(path);
+  for (let step = 0; step < packageDepthMax; step++) {
+    folder = dirname(folder);
+    try {
+      const text = readRegularFile(join(folder, 'package.json'), searchedBytesMax);
+      if (text === undefined) continue;
+      return (JSON.parse(String(text)) as { name?: unknown }).name === 'switchgear';
+    } catch {
+      return false;
+    }
+  }
+  return false;
+}
+
+/** The folders between a program file and its package. */
+const packageDepthMax = 3;
+
+/** Whether a file has the content of a program of this installation, or of a file of its command. */
+function isCopyOf(path: string, program: string): boolean {
+  const root = dirname(dirname(program));
+  const files = [
+    program,
+    ...['main.js', 'hook.cjs', 'main.ts'].map((name) => join(root, name.endsWith('ts') ? 'src' : 'dist', 'cli', name)),
+  ];
+  const size = sizeOf(path);
+  if (size === undefined || size > searchedBytesMax * 4) return false;
+  return files.some((file) => {
+    if (file === path || sizeOf(file) !== size) return false;
+    const [one, other] = [path, file].map((each) => readRegularFile(each, size));
+    return one !== undefined && other !== undefined && one.equals(other);
+  });
+}
+
+function sizeOf(path: string): number | undefined {
   try {
-    const text = readRegularFile(join(dirname(path), '..', 'package.json'), searchedBytesMax);
-    const { name } = JSON.parse(String(text)) as { name?: unknown };
-    return name === 'switchgear';
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() ? stats.size : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

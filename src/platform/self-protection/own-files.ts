@@ -5,6 +5,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isMatch } from '../../core/glob.ts';
 import { callPathsMax } from '../../core/limits.ts';
 import { readRegularFile } from '../regular-file.ts';
+import { listArchiveNames, type UnpackedArchive } from './archive-names.ts';
 
 export interface OwnTargets {
   /** Files that only a person may change: the store, policies, hook settings. */
@@ -17,6 +18,18 @@ export interface OwnTargets {
   readonly programs: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Lists the processes of Switchgear that the agent did not start; called only for a command that signals. */
+  listProcesses?(): readonly OwnProcess[];
+}
+
+/** A process of Switchgear that guards an agent: the supervisor of a run, or its watchdog. */
+export interface OwnProcess {
+  readonly pid: number;
+  readonly group: number;
+  /** The names that the system knows the process by. */
+  readonly names: readonly string[];
+  /** The command line, with spaces between its words. */
+  readonly line: string;
 }
 
 /** A protected path as it is written, its real path, and its inode if it exists. */
@@ -92,7 +105,8 @@ export function findCopiedFile(
     if (inner === '' || inner.startsWith('..')) continue;
     const [first = '', ...rest] = inner.split('/');
     for (const source of sources) {
-      const path = resolve(cwd, expandHome(source, targets));
+      // A source on another machine has the same last name.
+      const path = resolve(cwd, expandHome(source.replace(/^[\w.@-]+:(?!\/\/)/, ''), targets));
       // `folder/.` and, for rsync, `folder/` stand for the content of the folder.
       if (/\/\.?$|^\.$/.test(source) && existsSync(join(path, inner))) return own.path;
       const name = basename(path);
@@ -100,6 +114,38 @@ export function findCopiedFile(
       const isNamed = name === first && rest.length === 0;
       if (isNamed || existsSync(join(dirname(path), first, ...rest))) return own.path;
     }
+  }
+  return undefined;
+}
+
+/** Names what a container could change in a folder that is the folder of hook settings, or above our state. */
+export function findOwnParent(path: string, cwd: string, targets: OwnTargets): string | undefined {
+  const real = resolveRealPath(resolve(cwd, expandHome(path, targets)));
+  const inside = real.endsWith('/') ? real : `${real}/`;
+  const { files, folders } = ownPathsOf(targets);
+  const isSettingsFolder = basename(real).startsWith('.');
+  const settings = files.find((own) => isSettingsFolder && own.inode !== undefined && dirname(own.real) === real);
+  return (settings ?? folders.find((own) => own.inode !== undefined && own.real.startsWith(inside)))?.path;
+}
+
+/** Names the protected file that is among the names of an archive which is unpacked into a folder. */
+export function findUnpackedFile(
+  { archive, folder, stripped }: UnpackedArchive,
+  cwd: string,
+  targets: OwnTargets,
+): string | undefined {
+  const root = resolveRealPath(resolve(cwd, expandHome(folder, targets)));
+  const { files, folders } = ownPathsOf(targets);
+  const below = [...files, ...folders].flatMap((own) => {
+    const inner = relative(root, own.real);
+    return inner === '' || inner.startsWith('..') ? [] : [{ own, inner }];
+  });
+  if (below.length === 0) return undefined;
+  const names = listArchiveNames(resolve(cwd, expandHome(archive, targets))) ?? [];
+  for (const name of names) {
+    const plain = join('/', name).slice(1).split('/').slice(stripped).join('/').replace(/\/$/, '');
+    const found = below.find(({ inner }) => plain === inner || plain.startsWith(`${inner}/`));
+    if (found !== undefined) return found.own.path;
   }
   return undefined;
 }

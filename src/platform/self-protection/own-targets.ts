@@ -4,15 +4,34 @@
  * a text. A program that computes such a path itself is not recognized; only a sandbox prevents that.
  */
 
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { callPathsMax, shellCommandsMax, shellTextMax } from '../../core/limits.ts';
 import { visitShellCommands } from '../shell-commands.ts';
 import { isShellProgram, quoteWord } from '../shell-programs.ts';
 import type { ShellCommand } from '../shell-reading.ts';
+import { findHookSwitch } from './agent-switches.ts';
+import { readUnpackCommand } from './archive-names.ts';
+import { listDataUrls, listGitScripts, readCommandVariable, readMakefile } from './command-values.ts';
+import { readContainerCommand } from './container-mounts.ts';
 import { readFindCommand } from './find-writes.ts';
 import { findGitWrite } from './git-writes.ts';
-import { findLaunchedCommand, findOwnCommand, findRunnerScript, isOwnProgram } from './own-commands.ts';
-import { containsText, findCopiedFile, findOwnFile, listOwnBelow, type OwnTargets } from './own-files.ts';
+import {
+  findLaunchedCommand,
+  findLaunchedWords,
+  findOwnCommand,
+  findRunnerScript,
+  isOwnProgram,
+} from './own-commands.ts';
+import {
+  containsText,
+  findCopiedFile,
+  findOwnFile,
+  findUnpackedFile,
+  listOwnBelow,
+  type OwnTargets,
+} from './own-files.ts';
+import { findSignalledProcess, listOwnPids } from './process-signals.ts';
 import { listPatchPaths, readCode } from './program-texts.ts';
 import { listWrites } from './written-files.ts';
 
@@ -124,13 +143,13 @@ function findInScript(script: string, targets: OwnTargets): string | undefined {
   if (script.length > shellTextMax) return tooLong(`${script.length} characters`);
   const { env, cwd } = targets;
   const variables = { ...env, CLAUDE_PROJECT_DIR: env.CLAUDE_PROJECT_DIR ?? cwd };
-  const search: Search = { targets, found: undefined };
+  const search: Search = { targets, copies: [], found: undefined };
   const isComplete = visitShellCommands(script, { cwd, variables }, (command) => inspect(command, search));
   return search.found ?? (isComplete ? undefined : tooLong(`more than ${shellCommandsMax} commands or values`));
 }
 
 function findInCode(code: string, targets: OwnTargets): string | undefined {
-  const search: Search = { targets, found: undefined };
+  const search: Search = { targets, copies: [], found: undefined };
   const run = (script: string) => {
     search.found ??= findInScript(script, targets);
   };
@@ -141,12 +160,15 @@ function findInCode(code: string, targets: OwnTargets): string | undefined {
 /** A search in one script: it ends with the first protected target. */
 interface Search {
   readonly targets: OwnTargets;
+  /** The copies that earlier commands made, with absolute paths. */
+  readonly copies: { readonly sources: readonly string[]; readonly destination: string }[];
   found: string | undefined;
 }
 
 /** Looks at one command; returns its output if that is known. */
 function inspect(command: ShellCommand, search: Search): string | undefined {
   let output: string | undefined;
+  inspectVariables(command, search);
   for (const folder of command.folders) {
     if (search.found !== undefined) return undefined;
     const inspected = inspectIn(folder, command, search);
@@ -155,19 +177,33 @@ function inspect(command: ShellCommand, search: Search): string | undefined {
   return output;
 }
 
-function inspectIn(cwd: string, { words, writes, input, run }: ShellCommand, search: Search): string | undefined {
+/** Looks at variables whose value a later program runs. */
+function inspectVariables({ words, assigned, folders, readText, run }: ShellCommand, search: Search): void {
+  const isExport = /^(export|declare|typeset|local|readonly)$/.test(words[0] ?? '');
+  const exported = isExport ? words.slice(1).map((word) => word.split(/=(.*)/s, 2) as [string, string?]) : [];
+  for (const [name, value] of [...assigned, ...exported]) {
+    const { scripts, codes } = readCommandVariable(name, value ?? '', readText);
+    for (const script of scripts) run(script);
+    if (codes.length > 0) inspectCode(codes, folders[0] ?? '/', run, search);
+  }
+}
+
+function inspectIn(cwd: string, command: ShellCommand, search: Search): string | undefined {
+  const { writes, input, run } = command;
   const { targets } = search;
-  if (words.length + writes.length > callPathsMax) {
-    search.found = tooLong(`${words.length} words`);
+  if (command.words.length + writes.length > callPathsMax) {
+    search.found = tooLong(`${command.words.length} words`);
     return undefined;
   }
   const check = (path: string, isRecursive: boolean) => {
     search.found ??= findOwnFile(path, cwd, targets, isRecursive);
   };
   for (const path of writes) check(path, false);
+  const words = search.copies.length === 0 ? command.words : replaceCopies(command.words, cwd, search);
   const [program = '', ...args] = words;
   const name = basename(program);
   search.found ??= findOwnCommand(words, cwd, targets) ?? findLaunchedCommand(words, cwd, targets);
+  search.found ??= findHookSwitch(command, cwd, targets) ?? findSignalledProcess(words, targets);
   const inner = findRunnerScript(words);
   if (inner !== undefined) {
     run(inner);
@@ -182,41 +218,120 @@ function inspectIn(cwd: string, { words, writes, input, run }: ShellCommand, sea
     return paths.length === 0 ? undefined : `${paths.join('\n')}\n`;
   }
   if (listsMatches(name, args)) return listMatchingFiles(args, cwd, targets);
-  if (name === 'git') search.found ??= findGitWrite(args, cwd, targets);
-  if (interpreterName.test(name))
-    inspectCode([...args, ...(readsProgram(args) ? [input ?? ''] : [])], cwd, run, search);
+  if (name === 'git') {
+    search.found ??= findGitWrite(args, cwd, targets);
+    for (const script of listGitScripts(args)) run(script);
+  }
+  inspectPrograms(name, args, cwd, command, search);
   if (name === 'git' && !/^(apply|am)$/.test(args[0] ?? '')) return undefined;
   const { paths, copies, scripts } = listWrites(words, input);
   for (const { path, isRecursive } of paths) check(path, isRecursive);
-  for (const { sources, destination } of copies) search.found ??= findCopiedFile(sources, destination, cwd, targets);
+  for (const { sources, destination } of copies) {
+    search.found ??= findCopiedFile(sources, destination, cwd, targets);
+    const from = sources.map((source) => resolve(cwd, source));
+    if (search.copies.length < copiesMax) search.copies.push({ sources: from, destination: resolve(cwd, destination) });
+  }
   for (const script of scripts) run(script);
-  if (launcherName.test(name))
-    for (const text of args) if (/\s/.test(text)) run(text.replace(/^(EXEC|SYSTEM|[:.!]+)[:!]*/, ''));
-  return undefined;
+  return listOwnPids(words, targets);
 }
 
-/** Programs that run a text among their arguments. */
-const launcherName = /^(tmux|screen|byobu|zellij|expect|socat|vi|vim|nvim|ex|emacs|sqlite3|su|runuser|machinectl|gdb)$/;
+/** The copies of one script that are remembered. */
+const copiesMax = 32;
+
+/** The words of a command, with paths into a copy that the script makes replaced by those of the original. */
+function replaceCopies(words: readonly string[], cwd: string, { copies }: Search): readonly string[] {
+  return words.map((word, at) => {
+    const path = resolve(cwd, word);
+    if (at >= programWordsMax || word === '' || existsSync(path)) return word;
+    for (const { sources, destination } of copies) {
+      const tail = relative(destination, path);
+      if (tail.startsWith('..')) continue;
+      const candidates = sources.flatMap((source) => [join(source, tail), join(dirname(source), tail)]);
+      const found = candidates.find((candidate) => existsSync(candidate));
+      if (found !== undefined) return found;
+    }
+    return word;
+  });
+}
+
+/** The words among which the program of a command is, behind an interpreter and its options. */
+const programWordsMax = 8;
+
+/** Programs that run a text among their arguments, or what they read. */
+const launcherName =
+  /^(tmux|screen|byobu|zellij|expect|socat|vi|vim|nvim|ex|ed|emacs|sqlite3|su|runuser|machinectl|gdb)$/;
 
 const interpreterName =
-  /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy\d?|perl|ruby|php|lua|osascript|Rscript|tclsh)$/;
+  /^(node|nodejs|bun|deno|tsx|ts-node|osascript|Rscript|(python|pypy|perl|ruby|php|lua|luajit|tclsh)[\d.]*)$/;
+
+/** Looks into programs that a command is given as text, and at the commands that other programs launch. */
+function inspectPrograms(
+  name: string,
+  args: readonly string[],
+  cwd: string,
+  { words, input, readText, run }: ShellCommand,
+  search: Search,
+): void {
+  const { targets } = search;
+  const unpacked = readUnpackCommand(name, args);
+  if (unpacked !== undefined) search.found ??= findUnpackedFile(unpacked, cwd, targets);
+  if (interpreterName.test(name)) {
+    const files = args.flatMap((arg) => readText(arg) ?? []);
+    const urls = args.flatMap((arg) => listDataUrls(arg));
+    inspectCode([...args, ...files, ...urls, ...(readsProgram(args) ? [input ?? ''] : [])], cwd, run, search);
+    return;
+  }
+  const written = words[0]?.includes('/') ? readText(words[0]) : undefined;
+  if (written !== undefined) inspectCode([written], cwd, run, search);
+  if (name === 'make' || name === 'gmake')
+    for (const text of listMakefiles(args, input, readText)) run(readMakefile(text));
+  const { found, script } = readContainerCommand([name, ...args], cwd, targets);
+  search.found ??= found;
+  if (script !== undefined) run(script);
+  if (launcherName.test(name)) {
+    const lines = name === 'gdb' || input === undefined ? [] : input.split('\n').slice(0, callPathsMax);
+    for (const text of [...args, ...lines])
+      if (/\s/.test(text)) run(text.replace(/^(EXEC|SYSTEM|[:.!]+)[:!]*/, '').replace(/^(shell|system)\s/, ''));
+  }
+  const launched = findLaunchedWords(name, args);
+  if (launched !== undefined) run(launched.map(quoteWord).join(' '));
+}
+
+/** The makefiles that `make` reads from its input, from a file of this script, or from its arguments. */
+function listMakefiles(
+  args: readonly string[],
+  input: string | undefined,
+  readText: (path: string) => string | undefined,
+): readonly string[] {
+  return args.flatMap((arg, at) => {
+    const [, option, joined] = /^(-f|-E|--file|--makefile|--eval)=?(.*)$/s.exec(arg) ?? [];
+    if (option === undefined) return [];
+    const value = joined === '' ? (args[at + 1] ?? '') : joined!;
+    if (option === '-E' || option === '--eval') return [value];
+    return (value === '-' || value === '/dev/stdin' ? input : readText(value)) ?? [];
+  });
+}
 
 /** Whether an interpreter reads its program: it has no file and no program among its arguments. */
 function readsProgram(args: readonly string[]): boolean {
   return args.every((arg) => arg.startsWith('-') && !/^-\w*[ecpr]$/.test(arg));
 }
 
-/** Looks at the literal texts of a program: paths that it writes, and commands that it runs. */
+/** Looks at the literal texts of a program: paths that it writes, commands that it runs, processes that it signals. */
 function inspectCode(texts: readonly string[], cwd: string, run: (script: string) => void, search: Search): void {
   const { targets } = search;
   for (const text of texts) {
-    if (!/['"`(]/.test(text)) continue;
-    const { literals, runsPrograms, removes } = readCode(text);
+    if (!/['"`([{%]|\bq/.test(text)) continue;
+    if (/\bkill\b/.test(text))
+      search.found ??= findSignalledProcess(['kill', '', ...(text.match(/-?\d+/g) ?? [])], targets);
+    const { literals, runsPrograms, loads, removes } = readCode(text);
     for (const [at, literal] of literals.entries()) {
-      search.found ??= findOwnFile(literal, cwd, targets, removes && literal !== '' && !literal.startsWith('/'));
-      if (!runsPrograms) continue;
-      if (isOwnProgram(literal, cwd, targets)) search.found ??= findOwnCommand(literals.slice(at), cwd, targets);
-      else if (/\s/.test(literal)) run(literal);
+      if (!loads || runsPrograms)
+        search.found ??= findOwnFile(literal, cwd, targets, removes && literal !== '' && !literal.startsWith('/'));
+      if (!runsPrograms && !loads) continue;
+      if (isOwnProgram(literal.replace(/^file:\/\//, ''), cwd, targets))
+        search.found ??= findOwnCommand([literal.replace(/^file:\/\//, ''), ...literals.slice(at + 1)], cwd, targets);
+      else if (runsPrograms && /\s/.test(literal)) run(literal);
     }
   }
 }

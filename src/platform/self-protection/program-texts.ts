@@ -46,8 +46,8 @@ const writingCall = new RegExp(
 /** Calls of programming languages that run programs. */
 const runningCall = new RegExp(
   [
-    String.raw`child_process|exec(?:Sync|File|v|l|\()|spawn|os\.system|system\s*\(?|popen|subprocess|qx`,
-    String.raw`Deno\.Command|Bun\.\$|shell_exec|do shell script|${'`'}`,
+    String.raw`child_process|exec(?:Sync|File|v|l|\s*\(|\s+q)|spawn|os\.system|system\s*\(?|popen|subprocess|qx`,
+    String.raw`Deno\.Command|Bun\.\$|shell_exec|os\.execute|do shell script|${'`'}`,
   ].join('|'),
 );
 const removingCall = /rmtree|\brm(?:Sync|dir|\()|\brm\b|rename|move/;
@@ -57,6 +57,8 @@ export interface CodeText {
   /** The literal texts of a program that writes files or runs programs; empty for others. */
   readonly literals: readonly string[];
   readonly runsPrograms: boolean;
+  /** Whether it only loads modules, which may be those of Switchgear's command. */
+  readonly loads: boolean;
   /** Whether it removes or moves folders. */
   readonly removes: boolean;
 }
@@ -64,22 +66,34 @@ export interface CodeText {
 export function readCode(code: string): CodeText {
   const quiet = code.replaceAll(/std(?:out|err)\.write/g, '');
   const runsPrograms = runningCall.test(quiet);
-  if (!runsPrograms && !writingCall.test(quiet)) return { literals: [], runsPrograms: false, removes: false };
+  const isWriter = writingCall.test(quiet);
+  const loads = !runsPrograms && !isWriter && /\b(?:import|require)\b[^\n]*\bcli\b/.test(quiet);
+  if (!runsPrograms && !isWriter && !loads) return { literals: [], runsPrograms, loads, removes: false };
   // Texts that are put together of literals are one text.
-  const joined = code.replaceAll(/(['"])\s*[+.]?\s*\1(?=[\w./~-])/g, '');
+  const joined = code.replaceAll(/(['"])\s*[+.]{0,2}\s*\1(?=[\w./~-])/g, '');
   const literals = [...new Set([...listLiterals(code), ...listLiterals(joined)])];
-  return { literals, runsPrograms, removes: removingCall.test(quiet) };
+  return { literals, runsPrograms, loads, removes: removingCall.test(quiet) };
 }
+
+/** Quotes of JavaScript, Python and others, and `[[…]]` of Lua. */
+const quotedText = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|\[=*\[([^\]]*)\]=*\]/g;
+/** `q()`, `qq{}`, `qw//` and `%w[]` of Perl and Ruby. */
+const delimitedText =
+  /(?:\bq[qwxr]?|%[qQwWiIx]?)\s*(?:\(([^)]*)\)|\{([^}]*)\}|\[([^\]]*)\]|<([^>]*)>|([/|!#~^:,+@])([^\n]*?)\5)/g;
 
 /** The quoted texts of a program. */
 function listLiterals(code: string): readonly string[] {
-  const found = code.matchAll(
-    /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|q[qwx]?[({/|]([^)}/|]*)[)}/|]/g,
-  );
   const literals: string[] = [];
-  for (const [, single, double, back, perl] of found) {
-    literals.push((single ?? double ?? back ?? perl ?? '').replaceAll(/\\(['"\\`/])/g, '$1').replace(/^[+<>|\s]+/, ''));
-    if (literals.length >= callPathsMax) break;
+  const add = (text: string) => literals.push(text.replaceAll(/\\(['"\\`/])/g, '$1').replace(/^[+<>|\s]+/, ''));
+  for (const [, ...texts] of code.matchAll(quotedText)) {
+    add(texts.find((text) => text !== undefined) ?? '');
+    if (literals.length >= callPathsMax) return literals;
+  }
+  for (const [, round, curly, square, angled, , other] of code.matchAll(delimitedText)) {
+    const text = round ?? curly ?? square ?? angled ?? other ?? '';
+    add(text);
+    if (/\s/.test(text)) for (const word of text.split(/\s+/)) add(word);
+    if (literals.length >= callPathsMax) return literals;
   }
   return literals;
 }
