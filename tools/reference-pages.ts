@@ -25,7 +25,7 @@ function renderCodes(): string {
     const { control, kind, means, remedy } = findCode(code);
     return [`\`${code}\``, control, kind, means, remedy];
   });
-  return `# Codes
+  return `# Error codes
 
 A code is the reason of a refusal. Codes are API: new ones may be added, and none is ever renamed. \`deny\` refuses
 one call and the agent continues; \`halt\` ends the task. \`npm run reference\` writes this page from the
