@@ -16,7 +16,8 @@ try {
   const [packed] = JSON.parse(
     run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root),
   ) as [Packed];
-  const ours = /^(dist\/.*\.(c?js|d\.ts)|bin\/.*|docs\/.*\.(md|svg)|[A-Z]+(\.md)?|package\.json|(chain|policy)\.schema\.json)$/;
+  const ours =
+    /^(dist\/.*\.(c?js|d\.ts)|bin\/.*|docs\/.*\.(md|svg)|[A-Z]+(\.md)?|package\.json|(chain|policy)\.schema\.json)$/;
   const strays = packed.files.filter(({ path }) => !ours.test(path));
   assert.deepEqual(strays, [], 'the package carries files that nobody needs: see "files" in package.json');
 

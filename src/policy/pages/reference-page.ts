@@ -53,7 +53,7 @@ default. A policy file that is found in a folder may make a setting stricter; an
 origin, and \`switchgear policy schema\` prints the JSON Schema, which is also \`policy.schema.json\` at the
 root of the package.`;
 
-const presetText = `A preset is named by \`preset = "name"\` at the top of a document, or in a tool's table. Settings of
+const presetText = `A preset is named at the top of a document (\`preset = "strict"\`) or in a tool's table. Settings of
 the document override those of the preset. No preset switches a control off.`;
 
 const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
