@@ -378,6 +378,11 @@ export type EntryBody = {
     readonly model: string;
     readonly assumed: string;
 } | {
+    readonly type: 'usage-estimated';
+    readonly model: string;
+    readonly cause: 'hidden' | 'cut';
+    readonly remedy?: string;
+} | {
     readonly type: 'access-refused';
     readonly name: string;
 } | {

@@ -12,7 +12,7 @@ import { isClass, unknownThing } from './host/check-thing.ts';
 import { readUntilAbort } from './host/closing-call.ts';
 import { guardOnce, reportGuarded } from './host/guard-once.ts';
 import { makeHaltFacts, makeRefusedError, refusalText } from './host/host-run.ts';
-import { estimateUsage, meterUsage } from './host/meter-usage.ts';
+import { meterEstimate, meterUsage, usageRemedies } from './host/meter-usage.ts';
 import { createUsageReader } from './host/provider-usage.ts';
 
 /** Options of `protect` for `fetch`. */
@@ -84,16 +84,20 @@ function meterResponse(
   const decoder = new TextDecoder();
   const chunks = readUntilAbort(gear, response.body as AsyncIterable<Uint8Array<ArrayBuffer>>, task.signal);
   let isMetered = false;
-  const meter = () => {
+  const meter = (isWhole: boolean) => {
     if (isMetered) return;
     isMetered = true;
     const usage = reader.end();
     const writtenLength = reader.uncountedLength();
     const model = usage?.model ?? requestedModel;
     if (writtenLength !== undefined && model !== '') {
-      const estimate = estimateUsage(model, typeof request === 'string' ? request.length : 0, writtenLength);
-      const outputTokens = Math.max(estimate.outputTokens, usage?.outputTokens ?? 0);
-      meterUsage(gear, task, { ...estimate, ...usage, model, outputTokens });
+      meterEstimate(gear, task, {
+        model,
+        inputLength: typeof request === 'string' ? request.length : 0,
+        outputLength: writtenLength,
+        known: usage,
+        remedy: isWhole ? usageRemedies.fetch : undefined,
+      });
     } else if (usage !== undefined) meterUsage(gear, task, { ...usage, model });
   };
   const body = new ReadableStream({
@@ -107,16 +111,16 @@ function meterResponse(
           if (value.byteLength > 0) controller.enqueue(value);
           return;
         }
-        meter();
+        meter(true);
         controller.close();
         controller.byobRequest?.respond(0);
       } catch (error) {
-        meter();
+        meter(false);
         throw task.halt === undefined ? error : makeRefusedError(task.halt);
       }
     },
     async cancel() {
-      meter();
+      meter(false);
       await chunks.return(undefined);
     },
   });

@@ -8,7 +8,7 @@ import { isLiteral, unknownThing } from './host/check-thing.ts';
 import { readUntilAbort, untilAbort } from './host/closing-call.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
 import { createHostRun, type HostRun, makeHaltFacts, type ProtectOptions, refusalText } from './host/host-run.ts';
-import { meterUsage } from './host/meter-usage.ts';
+import { lengthOf, meterEstimate, meterUsage, usageRemedies } from './host/meter-usage.ts';
 import { openWorker } from './host/open-worker.ts';
 import { overrideMethods } from './host/override-methods.ts';
 
@@ -67,8 +67,18 @@ interface AgentRun {
   /** The running calls by id. */
   readonly calls: Map<string, Pick<OpenCall, 'settle' | 'run'>>;
   task: Task | undefined;
-  model: string;
+  /** The model call of the current step; undefined once it is counted. */
+  step: ModelStep | undefined;
   turn: number;
+}
+
+/** A model call of a step. */
+interface ModelStep {
+  readonly task: Task;
+  readonly model: string;
+  inputLength: number;
+  /** Characters that the model wrote so far. */
+  writtenLength: number;
 }
 
 /**
@@ -197,35 +207,50 @@ function executeInTime(name: string, tool: { execute(...args: unknown[]): unknow
 }
 
 /** A model of a step: its calls end when the task halts, with the refusal as their answer. */
-function guardModel(model: object, gear: Switchgear, task: Task): object {
+function guardModel(model: object, run: AgentRun, step: ModelStep): object {
+  const { task } = step;
   const end = (key: 'doGenerate' | 'doStream') => async (params: ModelParams) => {
     const signal = joinSignals(task.signal, params.abortSignal);
     const call = Reflect.get(model, key) as (callParams: ModelParams) => Promise<ModelAnswer>;
-    const started = await endAtHalt(gear, task, () => call.call(model, { ...params, abortSignal: signal }));
+    openStep(run, step, lengthOf(params.prompt));
+    const send = () => call.call(model, { ...params, abortSignal: signal });
+    const started = await endAtHalt(run.host.gear, task, signal, send).catch((error) => {
+      closeStep(run, step);
+      throw error;
+    });
     if (started === undefined) {
+      closeStep(run, step);
       const stream = ReadableStream.from(makeHaltParts(task));
       return key === 'doStream' ? { stream } : { stream, content: [makeText(task)], ...haltEnding };
     }
     const { stream } = started;
-    return stream === undefined ? started : { ...started, stream: ReadableStream.from(cutStream(gear, task, stream)) };
+    return stream === undefined
+      ? started
+      : { ...started, stream: ReadableStream.from(cutStream(run, step, signal, stream)) };
   };
   return overrideMethods(model, { doGenerate: end('doGenerate'), doStream: end('doStream') });
 }
 
 interface ModelParams {
   readonly abortSignal?: AbortSignal;
+  readonly prompt?: unknown;
 }
 
 interface ModelAnswer {
   readonly stream?: AsyncIterable<object>;
 }
 
-/** Waits for an answer; undefined if the task halts before, unless the host's own signal aborted. */
-async function endAtHalt<T>(gear: Switchgear, task: Task, call: () => PromiseLike<T>): Promise<T | undefined> {
+/** Waits for an answer; undefined if the task halts before. */
+async function endAtHalt<T>(
+  gear: Switchgear,
+  task: Task,
+  signal: AbortSignal,
+  call: () => PromiseLike<T>,
+): Promise<T | undefined> {
   const { hold } = runtimeOf(gear);
   hold.begin();
   try {
-    return await untilAbort(call(), task.signal);
+    return await untilAbort(call(), signal);
   } catch (error) {
     if (task.halt === undefined) throw error;
     return undefined;
@@ -234,16 +259,54 @@ async function endAtHalt<T>(gear: Switchgear, task: Task, call: () => PromiseLik
   }
 }
 
-async function* cutStream(gear: Switchgear, task: Task, source: AsyncIterable<object>): AsyncGenerator<object> {
+/** Passes on the parts of a stream until the task halts or the host cancels. A stream that breaks off before its usage is estimated. */
+async function* cutStream(
+  run: AgentRun,
+  step: ModelStep,
+  signal: AbortSignal,
+  source: AsyncIterable<object>,
+): AsyncGenerator<object> {
+  const { task } = step;
+  let isWhole = false;
   try {
-    for await (const part of readUntilAbort(gear, source, task.signal)) {
+    for await (const part of readUntilAbort(run.host.gear, source, signal)) {
       task.observe({ type: 'heartbeat' });
+      const { type, delta, input } = part as Readonly<Record<string, unknown>>;
+      step.writtenLength += String(delta ?? (type === 'tool-call' ? input : undefined) ?? '').length;
+      isWhole ||= type === 'finish';
       yield part;
     }
   } catch (error) {
     if (task.halt === undefined) throw error;
+    meterCut(run, step);
     yield* makeHaltParts(task);
+  } finally {
+    // Mastra does not report the end of a step whose stream failed or was not read to its end.
+    if (!isWhole) meterCut(run, step);
   }
+}
+
+/** Counts an estimate of a model call that broke off, unless the call is counted. */
+function meterCut(run: AgentRun, step: ModelStep): void {
+  if (!closeStep(run, step)) return;
+  const { task, model, inputLength, writtenLength: outputLength } = step;
+  meterEstimate(run.host.gear, task, { model, inputLength, outputLength, remedy: undefined });
+}
+
+/** Begins the model call of a step; Mastra repeats a call that failed. */
+function openStep(run: AgentRun, step: ModelStep, promptLength: number): void {
+  if (run.step !== step) run.host.beginCall();
+  run.step = step;
+  step.writtenLength = 0;
+  if (promptLength > 0) step.inputLength = promptLength;
+}
+
+/** Ends the model call of a step; returns false if it has ended. */
+function closeStep(run: AgentRun, step: ModelStep): boolean {
+  if (run.step !== step) return false;
+  run.step = undefined;
+  run.host.endCall(step.task);
+  return true;
 }
 
 const haltEnding = {
@@ -265,13 +328,14 @@ function* makeHaltParts(task: Task): Generator<object> {
   yield { type: 'finish', ...haltEnding };
 }
 
-const emptyRun = { task: undefined, model: '', turn: 0 };
+const emptyRun = { task: undefined, step: undefined, turn: 0 };
 
 /** Runs before each model call. A halted run ends here with a tripwire. */
 function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: ProcessorStep): object {
   const task = run.host.beginCall();
   run.task = task;
-  run.model = model?.modelId ?? '';
+  const step: ModelStep = { task, model: model?.modelId ?? '', inputLength: lengthOf(messages), writtenLength: 0 };
+  run.step = step;
   run.turn++;
   if (stepNumber === 0) {
     task.observe({
@@ -281,7 +345,8 @@ function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: P
   }
   const { halt } = task;
   const isModel = typeof (model as { readonly doGenerate?: unknown } | undefined)?.doGenerate === 'function';
-  if (halt === undefined) return isModel ? { model: guardModel(model!, run.host.gear, task) } : {};
+  if (halt === undefined) return isModel ? { model: guardModel(model!, run, step) } : {};
+  run.step = undefined;
   endRun(run, task);
   return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
 }
@@ -289,21 +354,14 @@ function beginStep(run: AgentRun, { stepNumber, messages = [], model, abort }: P
 /** Runs after each model call, before its tools run. */
 function endStep(run: AgentRun, step: ProcessorStep): unknown {
   const { text = '', toolCalls = [], usage = {}, messages, abort } = step;
-  const { task, host } = run;
+  const { task } = run;
   if (task === undefined) return messages;
   // A tool that suspended its run did not return, so its outcome is unknown.
   for (const { settle } of run.calls.values())
     settle({ error: new DOMException('the run was suspended before the call ended', 'AbortError') });
   run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
-  meterUsage(host.gear, task, {
-    model: run.model,
-    inputTokens: usage.inputTokens ?? 0,
-    outputTokens: usage.outputTokens ?? 0,
-    cacheReadTokens: usage.cachedInputTokens ?? 0,
-    cacheWriteTokens: usage.cacheCreationInputTokens ?? 0,
-  });
-  host.endCall(task);
+  if (run.step !== undefined) meterStep(run, run.step, usage, lengthOf(text) + lengthOf(toolCalls));
   if (toolCalls.length > 0) return messages;
   endRun(run, task);
   const { halt } = task;
@@ -311,6 +369,21 @@ function endStep(run: AgentRun, step: ProcessorStep): unknown {
   if (halt?.control === 'deadline' || halt?.control === 'operator')
     return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });
   return messages;
+}
+
+/** Counts the model call of a step; estimates it if the provider reported no usage. */
+function meterStep(run: AgentRun, step: ModelStep, usage: NonNullable<ProcessorStep['usage']>, length: number): void {
+  const { gear } = run.host;
+  const { task, model, inputLength, writtenLength } = step;
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, cacheCreationInputTokens = 0 } = usage;
+  if (inputTokens + outputTokens > 0) {
+    const cache = { cacheReadTokens: cachedInputTokens, cacheWriteTokens: cacheCreationInputTokens };
+    meterUsage(gear, task, { model, inputTokens, outputTokens, ...cache });
+  } else {
+    const outputLength = writtenLength || length;
+    meterEstimate(gear, task, { model, inputLength, outputLength, remedy: usageRemedies.aiSdk });
+  }
+  closeStep(run, step);
 }
 
 function endRun(run: AgentRun, task: Task): void {

@@ -261,6 +261,15 @@ export type EntryBody =
   | { readonly type: 'card-changed'; readonly card: Card }
   | { readonly type: 'storm-tripped' | 'storm-restarted'; readonly name: string; readonly counters: Counters }
   | { readonly type: 'price-unknown'; readonly model: string; readonly assumed: string }
+  | {
+      /** The host reported no usage of a model call, so its tokens are estimated; once for each model and cause. */
+      readonly type: 'usage-estimated';
+      readonly model: string;
+      /** `hidden`: a whole answer came without usage. `cut`: the answer broke off. */
+      readonly cause: 'hidden' | 'cut';
+      /** The setting that makes the host report the usage. */
+      readonly remedy?: string;
+    }
   | { readonly type: 'access-refused'; readonly name: string }
   | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
   | { readonly type: 'setting-loosened'; readonly name: string; readonly value: string; readonly before: string }

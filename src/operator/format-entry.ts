@@ -106,6 +106,8 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'storm-tripped': describeStorm,
   'storm-restarted': describeStorm,
   'price-unknown': ({ model, assumed }) => `${model}: ${assumed}`,
+  'usage-estimated': ({ model, cause, remedy }) =>
+    cause === 'cut' ? `${model}: an answer broke off` : `${model}: no usage was reported; ${remedy}`,
   'access-refused': ({ name }) => `${name} answers with 401 or 403: check its credentials`,
   'setting-loosened': ({ name, value, before }) => `${name}=${value} protects less than ${before}`,
   'policy-changed': ({ file, waiting }) =>

@@ -2,7 +2,7 @@
 
 import { ReadableStream } from 'node:stream/web';
 import { textLengthMax } from '../../core/limits.ts';
-import { type Refusal, refusalOf } from '../../core/refusal.ts';
+import type { Refusal } from '../../core/refusal.ts';
 import type { Task } from '../../guard/api.ts';
 import { type HostCall, hostCall, joinSignals } from '../../guard/entries/host-call.ts';
 import { invalid } from '../../guard/internal.ts';
@@ -101,7 +101,7 @@ function createStream(model: ModelLike, runs: AiSdkRuns, isHiding: boolean) {
       return {
         ...value,
         stream: ReadableStream.from(
-          observeStream(value?.stream ?? emptyStream, model, runs, run, task, halt, value && params.prompt),
+          observeStream(value?.stream ?? emptyStream, model, runs, run, task, halt, value ? params : {}),
         ),
       };
     } catch (error) {
@@ -121,19 +121,20 @@ async function* observeStream(
   run: HostRun,
   task: Task,
   halt: Refusal | undefined,
-  prompt: AiSdkPrompt | undefined,
+  { prompt, abortSignal: signal }: Params,
 ): AsyncGenerator<AiSdkPart> {
   const calls: AiSdkPart[] = [];
   const openBlocks = new Map<unknown, string>();
   let text = '';
   let usage: unknown;
+  let isCut = true;
   try {
     for await (const part of source) {
       if (part.type === 'text-delta' && text.length < textLengthMax) text += part.delta;
       if (part.type === 'tool-call') calls.push(part);
       // The SDK runs the call at once, before the stream ends.
       if (halt === undefined && listCallIds([part]).length > 0) runs.recordCalls(run, task, listCallIds([part]));
-      if (part.type === 'finish') usage = part.usage;
+      if (part.type === 'finish') [usage, isCut] = [part.usage, false];
       const [, block, edge] = /^(text|reasoning|tool-input)-(start|end)$/.exec(part.type) ?? [];
       if (edge === 'start') openBlocks.set(part.id, block!);
       else if (edge === 'end') openBlocks.delete(part.id);
@@ -147,12 +148,14 @@ async function* observeStream(
     }
   } catch (error) {
     const cut = halt ?? task.halt;
-    if (cut === undefined || (halt === undefined && refusalOf(error) === undefined)) throw error;
+    // A model may answer the halt with an error of its own; the host's signal is not the halt.
+    if (cut === undefined || (halt === undefined && signal?.aborted)) throw error;
     for (const [id, block] of openBlocks) yield { type: `${block}-end`, id };
     yield* makeTextParts(refusalText(cut));
     yield { type: 'finish', ...makeEnding(model, cut, usage, undefined) };
   } finally {
-    observeResponse(`${model.provider}/${model.modelId}`, run, task, [{ type: 'text', text }, ...calls], usage, prompt);
+    const content = [{ type: 'text', text }, ...calls];
+    observeResponse(`${model.provider}/${model.modelId}`, run, task, content, usage, prompt, isCut);
     runs.recordCalls(run, task, halt === undefined ? listCallIds(calls) : []);
     run.endCall(task); // Also when the stream fails or its reader stops.
   }

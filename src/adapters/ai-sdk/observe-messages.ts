@@ -6,7 +6,7 @@
 import type { Task } from '../../guard/api.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { HostRun } from '../host/host-run.ts';
-import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
+import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 
 /** A piece of content, of a stream or of a message. */
 export type AiSdkPart = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -21,12 +21,17 @@ export function observeResponse(
   content: readonly AiSdkPart[],
   usage: unknown,
   prompt: AiSdkPrompt | undefined,
+  isCut = false,
 ): void {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   task.observe({ type: 'assistant', text, toolUse: listCallIds(content).length > 0 });
   // Some providers report no usage, and neither does a stream that broke off.
   if (/\d/.test(JSON.stringify(usage) ?? '')) meterUsage(run.gear, task, { ...readUsage(usage), model });
-  else if (prompt !== undefined) meterUsage(run.gear, task, estimateUsage(model, lengthOf(prompt), lengthOf(content)));
+  else if (prompt !== undefined) {
+    const [inputLength, outputLength] = [lengthOf(prompt), lengthOf(content)];
+    const remedy = isCut ? undefined : usageRemedies.aiSdk;
+    meterEstimate(run.gear, task, { model, inputLength, outputLength, remedy });
+  }
 }
 
 /** The ids of the calls in an answer, except those that the provider runs. */

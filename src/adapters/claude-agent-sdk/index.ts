@@ -16,6 +16,7 @@ import { createClaudeHooks } from './hooks.ts';
 import { createMessageObserver } from './observe-messages.ts';
 
 interface QueryParams {
+  readonly prompt?: unknown;
   readonly options?: { readonly hooks?: Readonly<Record<string, readonly unknown[] | undefined>> };
 }
 
@@ -104,7 +105,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     const outerTask = isTask(taskOption) ? taskOption : gear.currentTask();
     const task: Task = outerTask ?? gear.startTask(taskOption as TaskOptions | undefined);
     const { hooks, taskOf, settleUnfinished } = createClaudeHooks(gear, task);
-    const observer = createMessageObserver(gear, taskOf);
+    const observer = createMessageObserver(gear, taskOf, params.prompt);
     const ownHooks = params.options?.hooks ?? {};
     const merged = { ...ownHooks };
     for (const [event, matcher] of Object.entries(hooks)) merged[event] = [...(ownHooks[event] ?? []), matcher];

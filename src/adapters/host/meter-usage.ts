@@ -1,7 +1,7 @@
 /** Counts the usage of a host's model calls at the prices of the price book; estimates usage that the host hides. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { recordUsage } from '../../guard/entries/host-call.ts';
+import { recordUsage, reportEstimate } from '../../guard/entries/host-call.ts';
 import { useDefaultPrices } from '../../guard/internal.ts';
 import type { Usage } from '../../ports/prices.ts';
 import { priceBook } from '../../prices/price-book.ts';
@@ -17,18 +17,46 @@ export function meterUsage(gear: Switchgear, task: Task, usage: Usage & { readon
   recordUsage(gear, task, usage);
 }
 
-/** Estimates the usage of a call from its characters. */
-export function estimateUsage(
-  model: string,
-  inputLength: number,
-  outputLength: number,
-): Usage & { readonly estimated: true } {
-  return {
+/** A model call whose usage the host did not report. */
+export interface UncountedCall {
+  readonly model: string;
+  /** Characters of the request. */
+  readonly inputLength: number;
+  /** Characters of the answer, as far as it came. */
+  readonly outputLength: number;
+  /** Counts that the provider reported before the stream broke off; they hold if they are higher. */
+  readonly known?: Partial<Usage> | undefined;
+  /**
+   * The setting that makes the host report the usage of a complete answer; undefined if the answer broke off, which no
+   * setting mends.
+   */
+  readonly remedy: string | undefined;
+}
+
+/** Counts an estimate of a call from its characters, marked as estimated; a log line says so once for each model. */
+export function meterEstimate(gear: Switchgear, task: Task, call: UncountedCall): void {
+  const { model, inputLength, outputLength, known = {}, remedy } = call;
+  reportEstimate(gear, task, model, remedy);
+  meterUsage(gear, task, {
+    ...known,
     model,
-    inputTokens: Math.ceil(inputLength / charactersPerToken),
-    outputTokens: Math.ceil(outputLength / charactersPerToken),
+    inputTokens: known.inputTokens || countTokens(inputLength),
+    outputTokens: Math.max(countTokens(outputLength), known.outputTokens ?? 0),
     estimated: true,
-  };
+  });
+}
+
+/** The settings that make providers report the usage of a stream. */
+export const usageRemedies = {
+  fetch: 'set stream_options: { include_usage: true } in the request',
+  aiSdk: 'set includeUsage: true of the provider, as createOpenAICompatible has it',
+  langChain: 'set streamUsage: true of the chat model',
+  openAiAgents: 'return the usage in response_done of the model',
+  claude: 'use a provider that reports usage',
+} as const;
+
+function countTokens(length: number): number {
+  return Math.ceil(length / charactersPerToken);
 }
 
 /** The length of a request or answer as JSON; 0 if it cannot be written. */

@@ -1,7 +1,7 @@
 /** Guards a model call of LangChain: meters and observes it, and after a halt makes one closing answer instead. */
 
 import type { Refusal } from '../../core/refusal.ts';
-import type { Task } from '../../guard/api.ts';
+import type { Call, Task } from '../../guard/api.ts';
 import { hostCall } from '../../guard/entries/host-call.ts';
 import { callInTime } from '../host/closing-call.ts';
 import {
@@ -12,7 +12,7 @@ import {
   makeRefusedError,
   refusalText,
 } from '../host/host-run.ts';
-import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
+import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 import { visibleTools } from '../host/visible-tools.ts';
 import {
   type AiMessageLike,
@@ -23,7 +23,7 @@ import {
   type ModelRequest,
   messageText,
 } from './shapes.ts';
-import { withSignal } from './with-signal.ts';
+import { type OnText, withSignal } from './with-signal.ts';
 
 export async function callModel(
   run: HostRun,
@@ -36,19 +36,33 @@ export async function callModel(
     const request = isHiding
       ? { ...originalRequest, tools: visibleTools(originalRequest.tools ?? [], run.gear, task) }
       : originalRequest;
-    const last = request.messages.at(-1);
-    if (last?.type === 'human') task.observe({ type: 'user', text: messageText(last) });
-    beginTurn(task);
+    observeRequest(task, request);
     const name = readModelName(request.model);
     const host = { kind: 'model', task, signal: request.runtime.signal } as const;
+    let writtenLength = 0;
+    const onText = (text: string) => {
+      writtenLength += text.length;
+      task.observe({ type: 'heartbeat' });
+    };
+    /** The text that a model has streamed is paid for, also if its call breaks off. */
+    const meterCut = () => {
+      if (writtenLength === 0) return;
+      const inputLength = promptLength(request.messages);
+      meterEstimate(run.gear, task, { model: name, inputLength, outputLength: writtenLength, remedy: undefined });
+    };
+    const call = ({ signal }: Call) => handler(addSignal(request, signal, onText));
     const answer =
       task.halt === undefined
-        ? await hostCall(run.gear, name, [], ({ signal }) => handler(addSignal(request, signal)), host)
+        ? await hostCall(run.gear, name, [], call, host).catch((error) => {
+            meterCut();
+            throw error;
+          })
         : { refusal: task.halt };
     if ('value' in answer) {
       if (!observeResponse(run, task, answer.value, name, request.messages)) run.end(task);
       return answer.value;
     }
+    meterCut();
     if (answer.refusal.kind !== 'halt') throw makeRefusedError(answer.refusal);
     return await closingAnswer(run, task, answer.refusal, request, handler);
   } finally {
@@ -56,15 +70,33 @@ export async function callModel(
   }
 }
 
+/** Begins a model call: the task of the call learns what the user said. */
+export function beginModelCall(run: HostRun, request: ModelRequest): Task {
+  const task = run.beginCall();
+  observeRequest(task, request);
+  return task;
+}
+
+function observeRequest(task: Task, { messages }: ModelRequest): void {
+  const last = messages.at(-1);
+  if (last?.type === 'human') task.observe({ type: 'user', text: messageText(last) });
+  beginTurn(task);
+}
+
 /** Adds a signal to the calls of the model. A model that is given by its name is left as it is. */
-function addSignal(request: ModelRequest, signal: AbortSignal): ModelRequest {
+function addSignal(request: ModelRequest, signal: AbortSignal, onText?: OnText): ModelRequest {
   const { model } = request;
   const isModel = typeof (model as { readonly invoke?: unknown } | null)?.invoke === 'function';
-  return isModel ? { ...request, model: withSignal(model as Invokable & object, signal) } : { ...request, signal };
+  if (isModel) return { ...request, model: withSignal(model as Invokable & object, signal, onText) };
+  return { ...request, signal, ...(onText && { onText }) };
+}
+
+export function promptLength(messages: readonly MessageLike[]): number {
+  return messages.reduce((length, each) => length + messageText(each).length, 0);
 }
 
 /** Makes the closing answer. It has no tool calls, so the agent ends without another step of its graph. */
-async function closingAnswer(
+export async function closingAnswer(
   run: HostRun,
   task: Task,
   halt: Refusal,
@@ -97,7 +129,7 @@ async function closingAnswer(
 }
 
 /** Reports an answer to the task; returns whether it contains tool calls. */
-function observeResponse(
+export function observeResponse(
   run: HostRun,
   task: Task,
   value: unknown,
@@ -108,21 +140,25 @@ function observeResponse(
   if (message === undefined) return true; // A command, which the graph handles.
   const calls = message.tool_calls?.length ?? 0;
   task.observe({ type: 'assistant', text: messageText(message), toolUse: calls > 0 });
-  const { usage_metadata: usage, response_metadata: metadata } = message;
-  if (usage === undefined) {
-    const promptLength = prompt.reduce((length, each) => length + messageText(each).length, 0);
-    const answerLength = messageText(message).length + lengthOf(message.tool_calls);
-    meterUsage(run.gear, task, estimateUsage(name, promptLength, answerLength));
-  } else {
-    meterUsage(run.gear, task, {
-      model: String(metadata?.model_name ?? metadata?.model ?? name),
-      inputTokens: usage.input_tokens ?? 0,
-      outputTokens: usage.output_tokens ?? 0,
-      cacheReadTokens: usage.input_token_details?.cache_read ?? 0,
-      cacheWriteTokens: usage.input_token_details?.cache_creation ?? 0,
-    });
+  const tokens = readTokens(message, name);
+  if (tokens.inputTokens + tokens.outputTokens > 0) meterUsage(run.gear, task, tokens);
+  else {
+    const outputLength = messageText(message).length + lengthOf(message.tool_calls);
+    const remedy = usageRemedies.langChain;
+    meterEstimate(run.gear, task, { model: name, inputLength: promptLength(prompt), outputLength, remedy });
   }
   return calls > 0;
+}
+
+/** The tokens that a message reports; zeros if it reports none. */
+export function readTokens({ usage_metadata: usage = {}, response_metadata: metadata }: AiMessageLike, name: string) {
+  return {
+    model: String(metadata?.model_name ?? metadata?.model ?? name),
+    inputTokens: usage.input_tokens ?? 0,
+    outputTokens: usage.output_tokens ?? 0,
+    cacheReadTokens: usage.input_token_details?.cache_read ?? 0,
+    cacheWriteTokens: usage.input_token_details?.cache_creation ?? 0,
+  };
 }
 
 /** Finds the message of an answer, which may also contain a structured response. */

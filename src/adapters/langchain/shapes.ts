@@ -1,4 +1,4 @@
-/** The types of LangChain that the adapter uses, and the loader of two message classes. */
+/** The types of LangChain that the adapter uses, and the loader of its message classes. */
 
 import { SwitchgearError } from '../../core/error.ts';
 
@@ -10,6 +10,8 @@ export interface MessageLike {
 
 export interface AiMessageLike extends MessageLike {
   readonly tool_calls?: readonly unknown[];
+  /** In a chunk of a stream: the parts of its tool calls. */
+  readonly tool_call_chunks?: readonly unknown[];
   readonly usage_metadata?: {
     readonly input_tokens?: number;
     readonly output_tokens?: number;
@@ -38,11 +40,14 @@ export interface ModelRequest {
   readonly responseFormat?: unknown;
   /** The signal of the guarded call. */
   readonly signal?: AbortSignal;
+  /** Receives the text that the model streams during the guarded call. */
+  readonly onText?: (text: string) => void;
 }
 
 /** A model or a tool. */
 export interface Invokable {
   readonly invoke: (input: unknown, config?: unknown) => Promise<unknown>;
+  readonly stream?: (input: unknown, config?: unknown) => Promise<AsyncIterable<AiMessageLike>>;
   readonly name?: unknown;
 }
 
@@ -64,6 +69,7 @@ export type Handler<R> = (request: R) => Promise<unknown>;
 
 interface MessageClasses {
   readonly AIMessage: new (fields: object) => AiMessageLike;
+  readonly AIMessageChunk: new (fields: object) => AiMessageLike;
   readonly ToolMessage: new (fields: object) => MessageLike;
 }
 
@@ -73,9 +79,27 @@ export async function loadMessageClasses(): Promise<MessageClasses> {
     // @ts-expect-error: an optional peer dependency, which users of the framework have installed.
     return (await import('@langchain/core/messages')) as MessageClasses;
   } catch (error) {
-    const how = "this adapter needs the package '@langchain/core': run npm install @langchain/core";
-    throw new SwitchgearError('missing_package', how, { cause: error });
+    throw makeMissingError(error);
   }
+}
+
+interface StreamClass {
+  readonly IterableReadableStream: { fromAsyncGenerator<T>(source: AsyncGenerator<T>): AsyncIterable<T> };
+}
+
+/** Loads the class of LangChain's streams when a guarded model streams. */
+export async function loadStreamClass(): Promise<StreamClass> {
+  try {
+    // @ts-expect-error: an optional peer dependency, which users of the framework have installed.
+    return (await import('@langchain/core/utils/stream')) as StreamClass;
+  } catch (error) {
+    throw makeMissingError(error);
+  }
+}
+
+function makeMissingError(cause: unknown): SwitchgearError {
+  const how = "this adapter needs the package '@langchain/core': run npm install @langchain/core";
+  return new SwitchgearError('missing_package', how, { cause });
 }
 
 /** The text of a message: its content, or the text parts of it. */

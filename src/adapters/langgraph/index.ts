@@ -10,10 +10,11 @@ import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { callModel, readModelName } from '../langchain/model.ts';
-import type { Invokable, LangChainRuntime, MessageLike, ToolCallLike } from '../langchain/shapes.ts';
+import type { Invokable, LangChainRuntime, MessageLike, ModelRequest, ToolCallLike } from '../langchain/shapes.ts';
 import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from '../langchain/tool.ts';
 import { addSignalTo } from '../langchain/with-signal.ts';
 import { protectGraph } from './graph.ts';
+import { streamModel } from './model-stream.ts';
 
 export {
   type Choose,
@@ -96,15 +97,33 @@ function classifyStatus(ending: object): 'failure' | undefined {
 function protectModel<T extends Invokable & object>(model: T, options: ProtectOptions, namedModel: unknown = model): T {
   const run = createHostRun(options);
 
+  /** A request that gives the model by its name: it is called here, with the signal. */
+  function makeRequest(input: unknown, config: unknown): ModelRequest & { readonly model: string } {
+    // A text is no message of the user: a node may make it.
+    const messages = Array.isArray(input) ? (input as readonly MessageLike[]) : [{ content: input }];
+    return {
+      model: readModelName(namedModel),
+      messages,
+      state: { messages },
+      runtime: (config ?? {}) as LangChainRuntime,
+    };
+  }
+
   function invoke(input: unknown, config: unknown): Promise<unknown> {
-    const messages = (Array.isArray(input) ? input : []) as readonly MessageLike[];
-    const runtime = (config ?? {}) as LangChainRuntime;
-    // The model is given by its name: it is called here, with the signal.
-    const request = { model: readModelName(namedModel), messages, state: { messages }, runtime };
-    return callModel(run, request, ({ toolChoice, signal }) => {
-      const own = toolChoice === undefined ? config : { ...runtime, tool_choice: toolChoice };
-      return model.invoke(input, signal === undefined ? own : addSignalTo(own, signal));
-    });
+    return callModel(run, makeRequest(input, config), callOnce(input, config));
+  }
+
+  /** Calls the model without streaming. */
+  const callOnce =
+    (input: unknown, config: unknown) =>
+    async ({ toolChoice, signal, onText }: ModelRequest): Promise<unknown> => {
+      const own = toolChoice === undefined ? config : { ...(config as object), tool_choice: toolChoice };
+      return model.invoke(input, signal === undefined ? own : addSignalTo(own, signal, onText));
+    };
+
+  function stream(input: unknown, config: unknown): Promise<unknown> {
+    const open = (signal: AbortSignal) => model.stream!(input, addSignalTo(config, signal));
+    return streamModel(run, makeRequest(input, config), open, callOnce(input, config));
   }
 
   const guardDerived =
@@ -113,6 +132,11 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
       const derive = Reflect.get(model, key) as (...params: never[]) => T;
       return protectModel(derive.apply(model, args), options, namedModel);
     };
-  const methods = { invoke, bindTools: guardDerived('bindTools'), withConfig: guardDerived('withConfig') };
+  const methods = {
+    invoke,
+    ...(hasMethod(model, 'stream') && { stream }),
+    bindTools: guardDerived('bindTools'),
+    withConfig: guardDerived('withConfig'),
+  };
   return guardOnce(model, run.gear, () => overrideMethods(model, methods));
 }

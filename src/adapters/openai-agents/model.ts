@@ -2,12 +2,12 @@
  * Guards a model of the OpenAI Agents SDK: meters and observes its calls, and gives one closing answer after a halt.
  */
 
-import { type Refusal, refusalOf } from '../../core/refusal.ts';
+import type { Refusal } from '../../core/refusal.ts';
 import type { Call, Switchgear, Task } from '../../guard/api.ts';
 import { hostCall, joinSignals } from '../../guard/entries/host-call.ts';
 import { callInTime } from '../host/closing-call.ts';
 import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
-import { estimateUsage, lengthOf, meterUsage } from '../host/meter-usage.ts';
+import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 
 /** The subset of a model that is used. */
@@ -83,12 +83,14 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
         yield event;
       }
     } catch (error) {
-      if (task?.halt === undefined || refusalOf(error) === undefined) throw error;
+      // A model may answer the halt with an error of its own; the host's signal is not the halt.
+      if (task?.halt === undefined || request.signal?.aborted) throw error;
       yield makeHaltEvent(request, task.halt);
     } finally {
       // A stream that broke off reports no usage.
       if (!isDone && task !== undefined) {
-        meterUsage(gear, task, estimateUsage(name, lengthOf(request.input), writtenLength));
+        const inputLength = lengthOf(request.input);
+        meterEstimate(gear, task, { model: name, inputLength, outputLength: writtenLength, remedy: undefined });
       }
     }
   }
@@ -129,7 +131,8 @@ function observeResponse(
     task.observe({ type: 'tool_result', id, ok: true, output: String(tool) });
   }
   if (usage === undefined) {
-    meterUsage(gear, task, estimateUsage(name, lengthOf(request.input), lengthOf(output)));
+    const [inputLength, outputLength] = [lengthOf(request.input), lengthOf(output)];
+    meterEstimate(gear, task, { model: name, inputLength, outputLength, remedy: usageRemedies.openAiAgents });
     return;
   }
   const { inputTokens, outputTokens, inputTokensDetails } = usage as Readonly<Record<string, number | undefined>>;

@@ -4,7 +4,7 @@ import { type Action, cancelled, type Permit } from '../../core/action.ts';
 import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
-import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
+import { callSitesMax, countedIdsMax, reportedNamesMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -14,7 +14,7 @@ import type { Call, Switchgear, Task } from '../api.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import { formatInputLine, showInput } from '../approval/shown-input.ts';
 import type { GuardOptions } from '../call-options.ts';
-import { countError } from '../journal/journal.ts';
+import { appendEntry, countError } from '../journal/journal.ts';
 import {
   type AdmitResult,
   admitAction,
@@ -248,6 +248,23 @@ export function recordUsage(gear: Switchgear, task: Task, usage: PricedUsage): v
   } catch (error) {
     countError(runtime, 'observe', error);
   }
+}
+
+/**
+ * Reports once for each model that its tokens are estimated.
+ * @param remedy the setting that makes the host report them; undefined if an answer broke off
+ */
+export function reportEstimate(gear: Switchgear, task: Task, modelName: string, remedy: string | undefined): void {
+  const runtime = runtimeOf(gear);
+  const { reportedOnce } = runtime;
+  const model = boundedModelName(modelName);
+  const cause = remedy === undefined ? 'cut' : 'hidden';
+  const mark = `usage-estimated ${cause} ${model}`;
+  if (reportedOnce.has(mark) || reportedOnce.size >= reportedNamesMax) return;
+  reportedOnce.add(mark);
+  const node = nodeOf(runtime, task);
+  const body = { type: 'usage-estimated', model, cause, ...(remedy !== undefined && { remedy }) } as const;
+  appendEntry(runtime, body, node && entryPlace(node));
 }
 
 function proposalOf(

@@ -51,6 +51,7 @@ const entryTypes: { readonly [type in EntryType]: true } = {
   'storm-tripped': true,
   'storm-restarted': true,
   'price-unknown': true,
+  'usage-estimated': true,
   'access-refused': true,
   'setting-loosened': true,
   'policy-changed': true,

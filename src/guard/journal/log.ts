@@ -57,6 +57,9 @@ function describeEntry(entry: Entry, level: LogLevel): string | undefined {
       return `${warning}${entry.name}=${entry.value} protects less than ${entry.before}, which holds without it`;
     case 'price-unknown':
       return `${warning}no price is known for ${entry.model}: ${entry.assumed}`;
+    case 'usage-estimated':
+      if (entry.cause === 'cut') return level === 'trips' ? undefined : infoLine(entry);
+      return `${warning}${entry.model} reported no usage, so its tokens are estimated: ${entry.remedy}`;
     case 'access-refused':
       return `${warning}${entry.name} answers with 401 or 403: check its credentials`;
     case 'store-degraded':
@@ -75,6 +78,8 @@ function infoLine(entry: Entry): string | undefined {
       return `${ours}${entry.action.name} refused: ${entry.message}`;
     case 'notice':
       return ours + entry.message;
+    case 'usage-estimated':
+      return `${ours}an answer of ${entry.model} broke off, so its tokens are estimated`;
     default:
       return 'name' in entry ? `${ours}${entry.type}: ${entry.name}` : undefined;
   }
