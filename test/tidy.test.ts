@@ -68,6 +68,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Dependencies, each with the folders that may use it. */
 const packages: Readonly<Record<string, string | readonly string[]>> = {
   '@langchain/core/messages': 'adapters',
+  '@langchain/core/utils/stream': 'adapters',
   '@modelcontextprotocol/client': 'chains',
   '@pydantic/genai-prices': 'prices',
   redis: 'stores',

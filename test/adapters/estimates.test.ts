@@ -1,4 +1,4 @@
-/** Model calls whose usage is hidden or broken off are estimated, marked as estimated, and told once, in every framework. */
+/** Model calls whose usage is hidden or broken off are estimated, marked as such, and told once, in every framework. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

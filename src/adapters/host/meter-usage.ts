@@ -1,7 +1,7 @@
 /** Counts the usage of a host's model calls at the prices of the price book; estimates usage that the host hides. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { recordUsage, reportEstimate } from '../../guard/entries/host-call.ts';
+import { recordUsage, reportEstimate } from '../../guard/entries/host-usage.ts';
 import { useDefaultPrices } from '../../guard/internal.ts';
 import type { Usage } from '../../ports/prices.ts';
 import { priceBook } from '../../prices/price-book.ts';

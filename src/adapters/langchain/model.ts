@@ -59,7 +59,7 @@ export async function callModel(
           })
         : { refusal: task.halt };
     if ('value' in answer) {
-      if (!observeResponse(run, task, answer.value, name, request.messages)) run.end(task);
+      if (!observeAnswer(run, task, answer.value, name, request.messages)) run.end(task);
       return answer.value;
     }
     meterCut();
@@ -111,7 +111,7 @@ export async function closingAnswer(
         handler(addSignal(closing, signal)),
       );
       message = findAiMessage(value);
-      observeResponse(run, task, value, readModelName(request.model), request.messages);
+      observeAnswer(run, task, value, readModelName(request.model), request.messages);
     } catch (error) {
       if (request.runtime.signal?.aborted) throw error;
       // Without a closing answer of the model, the adapter writes the answer.
@@ -129,7 +129,7 @@ export async function closingAnswer(
 }
 
 /** Reports an answer to the task; returns whether it contains tool calls. */
-export function observeResponse(
+export function observeAnswer(
   run: HostRun,
   task: Task,
   value: unknown,

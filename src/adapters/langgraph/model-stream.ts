@@ -7,7 +7,7 @@ import { readUntilAbort } from '../host/closing-call.ts';
 import { type HostRun, makeHaltFacts, makeRefusedError, refusalText } from '../host/host-run.ts';
 import { meterEstimate } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { beginModelCall, closingAnswer, observeResponse, promptLength, readTokens } from '../langchain/model.ts';
+import { beginModelCall, closingAnswer, observeAnswer, promptLength, readTokens } from '../langchain/model.ts';
 import {
   type AiMessageLike,
   type Handler,
@@ -89,7 +89,7 @@ async function* observeChunks(
     yield await makeChunk({ content: refusalText(halt), response_metadata: { switchgear: makeHaltFacts(halt) } });
   } finally {
     if (isWhole) {
-      if (!observeResponse(run, task, answer.toMessage(), model, messages)) run.end(task);
+      if (!observeAnswer(run, task, answer.toMessage(), model, messages)) run.end(task);
     } else {
       const known = readTokens(answer.toMessage(), model);
       const lengths = { inputLength: promptLength(messages), outputLength: answer.length };

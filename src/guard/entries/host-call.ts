@@ -4,7 +4,7 @@ import { type Action, cancelled, type Permit } from '../../core/action.ts';
 import { evictOldest, getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
-import { callSitesMax, countedIdsMax, reportedNamesMax } from '../../core/limits.ts';
+import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
@@ -14,7 +14,7 @@ import type { Call, Switchgear, Task } from '../api.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import { formatInputLine, showInput } from '../approval/shown-input.ts';
 import type { GuardOptions } from '../call-options.ts';
-import { appendEntry, countError } from '../journal/journal.ts';
+import { countError } from '../journal/journal.ts';
 import {
   type AdmitResult,
   admitAction,
@@ -39,10 +39,8 @@ import {
 import { followStream, isStream, streamingCall } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
-import { boundedModelName, type PricedUsage, priceUsage } from '../tasks/cost.ts';
 import { wasCounted } from '../tasks/observe.ts';
-import { entryPlace, type TaskState } from '../tasks/task.ts';
-import { applyAndCheck } from '../tasks/task-events.ts';
+import type { TaskState } from '../tasks/task.ts';
 
 /** The host's data of a call. */
 export interface HostCall<T = unknown> {
@@ -232,41 +230,6 @@ export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boole
   }
 }
 
-/** Counts the usage of a host's model call, also in a halted task, whose closing answer is not free. */
-export function recordUsage(gear: Switchgear, task: Task, usage: PricedUsage): void {
-  const runtime = runtimeOf(gear);
-  const node = task.halt === undefined ? undefined : nodeOf(runtime, task);
-  if (node === undefined) {
-    task.observe({ type: 'usage', ...usage });
-    return;
-  }
-  try {
-    const atMs = runtime.clock.nowMs();
-    const model = boundedModelName(usage.model);
-    const cost = priceUsage(runtime, usage, entryPlace(node), atMs);
-    applyAndCheck(runtime, node, { type: 'usage-observed', model, cost, basis: model }, atMs);
-  } catch (error) {
-    countError(runtime, 'observe', error);
-  }
-}
-
-/**
- * Reports once for each model that its tokens are estimated.
- * @param remedy the setting that makes the host report them; undefined if an answer broke off
- */
-export function reportEstimate(gear: Switchgear, task: Task, modelName: string, remedy: string | undefined): void {
-  const runtime = runtimeOf(gear);
-  const { reportedOnce } = runtime;
-  const model = boundedModelName(modelName);
-  const cause = remedy === undefined ? 'cut' : 'hidden';
-  const mark = `usage-estimated ${cause} ${model}`;
-  if (reportedOnce.has(mark) || reportedOnce.size >= reportedNamesMax) return;
-  reportedOnce.add(mark);
-  const node = nodeOf(runtime, task);
-  const body = { type: 'usage-estimated', model, cause, ...(remedy !== undefined && { remedy }) } as const;
-  appendEntry(runtime, body, node && entryPlace(node));
-}
-
 function proposalOf(
   runtime: Runtime,
   name: string,
@@ -281,7 +244,8 @@ function proposalOf(
   return [site, () => makeAction(runtime, site, args, {}, id, turnId)];
 }
 
-function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined {
+/** The state of a task, also after its halt. */
+export function nodeOf({ tasks, halted }: Runtime, { id }: Task): TaskState | undefined {
   return tasks.get(id) ?? halted.get(id);
 }
 

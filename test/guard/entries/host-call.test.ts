@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { countedIdsMax } from '../../../src/core/limits.ts';
 import type { PolicyInput } from '../../../src/guard/api.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { beginHostCall, hostCall, recordUsage, wouldAsk } from '../../../src/guard/entries/host-call.ts';
+import { beginHostCall, hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
+import { recordUsage } from '../../../src/guard/entries/host-usage.ts';
 import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 function stage(policy: PolicyInput = {}) {

@@ -4,7 +4,7 @@ import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { protect } from 'switchgear/adapters/mastra';
 import { z } from 'zod';
-import type { Equal, Expect } from './equal.ts';
+import type { Equal, Expect } from '../equal.ts';
 
 const weather = createTool({
   id: 'weather',

@@ -9,7 +9,7 @@ import { createSwitchgear } from 'switchgear';
 import { protect } from 'switchgear/adapters/mastra';
 import { adapterSuite, type HostScene, type HostTranscript } from 'switchgear/testing';
 import { z } from 'zod';
-import { collectToolResults, type ModelParams, makeAnswer } from './ai-sdk/harness.ts';
+import { collectToolResults, type ModelParams, makeAnswer } from '../ai-sdk/harness.ts';
 
 const inputSchema = z.looseObject({});
 const about = { id: 'tester', name: 'tester', instructions: 'Go on.' };
