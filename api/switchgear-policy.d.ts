@@ -98,11 +98,11 @@ export declare function checkTask(input: unknown, where?: string): Partial<TaskS
 
 export declare function explainPolicy(policy: CheckedPolicy): readonly string[];
 
-export declare function findPolicy(folder: string): string | undefined;
+export declare function findPolicy(folder: string, homes?: Homes): string | undefined;
 
 export declare function listAdvice(settings: Settings): readonly string[];
 
-export declare function loadPolicy(path: string, name?: string): CheckedPolicy;
+export declare function loadPolicy(path?: string, name?: string | undefined): CheckedPolicy;
 
 export declare function parsePolicy(text: string, file: string): CheckedPolicy;
 

@@ -390,6 +390,7 @@ export type EntryBody = {
     readonly name: string;
     readonly value: string;
     readonly used: string;
+    readonly message?: string;
 } | {
     readonly type: 'setting-loosened';
     readonly name: string;
@@ -799,6 +800,11 @@ export interface WatchSource {
 }
 
 export declare const allow: Allow;
+
+export declare function configureSwitchgear(options: SwitchgearOptions & {
+    readonly onRefusal: 'throw';
+}): ThrowingSwitchgear;
+export declare function configureSwitchgear(options?: SwitchgearOptions): Switchgear;
 
 export declare function createSwitchgear(options: SwitchgearOptions & {
     readonly onRefusal: 'throw';

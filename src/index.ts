@@ -47,7 +47,7 @@ export type {
   WatchSource,
 } from './guard/call-options.ts';
 export type { Cards } from './guard/cards-api.ts';
-export { createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
+export { configureSwitchgear, createSwitchgear, defaultSwitchgear } from './guard/create-switchgear.ts';
 export type { FormedFunction, Guarded, GuardedResult } from './guard/guarded.ts';
 export type { PolicyDocument } from './policy/table/policy-document.ts';
 export type { Answer, Approver } from './ports/approver.ts';

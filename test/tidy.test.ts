@@ -26,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ports: ['core'],
   platform: ['core', 'ports'],
   document: ['core'],
-  policy: ['core', 'ports', 'document'],
+  policy: ['core', 'ports', 'platform', 'document'],
   coordination: ['core', 'ports'],
   stores: ['core', 'ports', 'platform', 'coordination'],
   guard: ['core', 'ports', 'platform', 'policy', 'stores/memory'],

@@ -1,10 +1,10 @@
 /** Finds and opens the store of a command: `--store`, else `SWITCHGEAR_STORE`, else a file of the user. */
 
 import { closeSync, readFileSync, readSync, statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { SwitchgearError } from '../core/error.ts';
 import { openRegularFile } from '../platform/regular-file.ts';
+import { findHomeFolder, stateFolder } from '../platform/state-folder.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { type ParsedArgs, type Terminal, usageError } from './command.ts';
 
@@ -34,25 +34,6 @@ export function findStoreAddress({ values }: ParsedArgs, { env, cwd }: Terminal)
   // A shell does not expand `~` inside a word.
   const absolutePath = resolve(cwd, path.replace(/^~(?=\/)/, findHomeFolder(env)));
   return { kind: 'sqlite', name: `sqlite:${absolutePath}`, path: absolutePath };
-}
-
-/** Returns `$XDG_STATE_HOME/switchgear`; ignores a relative `XDG_STATE_HOME`, as the XDG standard says. */
-export function stateFolder(env: Terminal['env']): string {
-  const { XDG_STATE_HOME: state = '' } = env;
-  return join(isAbsolute(state) ? state : join(findHomeFolder(env), '.local', 'state'), 'switchgear');
-}
-
-/** Returns the state folder in the home that the system knows for the user; an environment cannot move it. */
-export function userStateFolder({ env, userHome }: Pick<Terminal, 'env' | 'userHome'>): string {
-  try {
-    return join(userHome ?? userInfo().homedir, '.local', 'state', 'switchgear');
-  } catch {
-    return stateFolder(env); // A user without an entry, as in some containers.
-  }
-}
-
-function findHomeFolder({ HOME }: Terminal['env']): string {
-  return HOME || homedir();
 }
 
 /** Parses a Redis address. No error quotes a part of the address that may be a misplaced password. */

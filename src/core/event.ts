@@ -271,7 +271,14 @@ export type EntryBody =
       readonly remedy?: string;
     }
   | { readonly type: 'access-refused'; readonly name: string }
-  | { readonly type: 'setting-ignored'; readonly name: string; readonly value: string; readonly used: string }
+  | {
+      readonly type: 'setting-ignored';
+      readonly name: string;
+      readonly value: string;
+      readonly used: string;
+      /** The reason, in one sentence. */
+      readonly message?: string;
+    }
   | { readonly type: 'setting-loosened'; readonly name: string; readonly value: string; readonly before: string }
   | { readonly type: 'policy-reloaded'; readonly changed: readonly string[] }
   | {

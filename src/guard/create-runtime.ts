@@ -8,6 +8,7 @@ import { builtinPrices } from '../core/prices/builtin-prices.ts';
 import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
+import type { AppliedPolicy } from '../ports/policy.ts';
 import type { SharedStore } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
@@ -49,7 +50,11 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   const { log, policy } = options;
   const env = options.env ?? process.env;
   const { policyEngine, publishTasks = true, spendsJointBudgets = true, haltActions } = overrides;
-  const taken = policyEngine?.apply(policy, env) ?? { settings: defaultSettings, ignored: [], loosened: [] };
+  const taken: AppliedPolicy = policyEngine?.apply(policy, env) ?? {
+    settings: defaultSettings,
+    ignored: [],
+    loosened: [],
+  };
   const { rules, budgets, content, ignored, loosened } = taken;
   const settings = overrides.settings?.(taken.settings) ?? taken.settings;
   const clock = options.clock ?? options.store?.clock ?? systemClock;
@@ -60,7 +65,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     agent: options.agent ?? 'agent',
     session,
     isSessionGiven: options.session !== undefined,
-    project: options.project ?? process.cwd(),
+    project: options.project ?? taken.project ?? process.cwd(),
     clock,
     store: options.store ?? memoryStore(clock),
     prices: options.prices ?? builtinPrices,
@@ -109,8 +114,9 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     idStem: shared === undefined ? session : unique,
   };
   runtime.applyOrders = subscribeToOrders(runtime);
-  for (const { name, value, used = 'no such setting' } of ignored) {
-    appendEntry(runtime, { type: 'setting-ignored', name, value, used: String(used) });
+  for (const { name, value, used = 'no such setting', message } of ignored) {
+    const entry = { type: 'setting-ignored', name, value, used: String(used) } as const;
+    appendEntry(runtime, message === undefined ? entry : { ...entry, message });
   }
   for (const { name, value, before } of loosened) {
     appendEntry(runtime, { type: 'setting-loosened', name, value, before: String(before) });

@@ -115,7 +115,7 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'policy-trusted': ({ file, settings, by }) =>
     `${file} by ${by}${settings.length === 0 ? '' : `: ${settings.join(', ')}`}`,
   'policy-distrusted': ({ file, by }) => `${file} by ${by}`,
-  'setting-ignored': ({ name, value, used }) => `${name}=${value}; ${used} stays in force`,
+  'setting-ignored': ({ name, value, used, message }) => message ?? `${name}=${value}; ${used} stays in force`,
   'policy-reloaded': ({ changed }) => changed.join(', ') || 'nothing changed',
   'order-given': ({ order, target, by, reason }) => `${order} ${target ?? 'all'} by ${by}${reason && `: ${reason}`}`,
   'store-degraded': ({ reason }) => reason,

@@ -10,9 +10,9 @@ import { quoteLengthMax } from '../core/limits.ts';
 import { editDistance, shorten } from '../core/names.ts';
 import { describeValue } from '../core/plain-copy.ts';
 import type { Settings } from '../core/settings.ts';
-import { type CheckedPolicy, markChecked } from './check/check-policy.ts';
+import { backgroundOf, type CheckedPolicy, markChecked } from './check/check-policy.ts';
 import { findConflicts } from './check/conflicts.ts';
-import { listVariables, readVariable, withValue } from './check/environment-names.ts';
+import { type EnvironmentVariable, listVariables, readVariable, withValue } from './check/environment-names.ts';
 import type { Provenance } from './check/report.ts';
 
 /** A variable that was ignored. */
@@ -57,6 +57,8 @@ export function applyEnvironment(
   const provenance = new Map(policy.provenance);
   const applied: { readonly name: string; readonly path: string; readonly before: Provenance }[] = [];
   const refused: { readonly name: string; readonly path: string; readonly problem: string }[] = [];
+  const invalidNames = new Map<string, string>();
+  const valid = new Set<string>();
   for (const variable of listVariables()) {
     const { path } = variable;
     for (const name of variable.names) {
@@ -64,6 +66,8 @@ export function applyEnvironment(
       if (text === undefined) continue;
       const before = provenance.get(path)!;
       const { value, problem: invalid } = readVariable(variable, text);
+      if (invalid !== undefined) invalidNames.set(path, name);
+      else valid.add(path);
       const isRefused =
         invalid === undefined && !mayLoosen(name, text) && isLooser(variable.setting, before.value, value);
       const problem = isRefused ? 'loosens a setting below an agent that Switchgear guards' : invalid;
@@ -73,6 +77,10 @@ export function applyEnvironment(
         provenance.set(path, { value, source: `environment ${name}` });
       }
     }
+  }
+  for (const variable of listVariables()) {
+    const name = invalidNames.get(variable.path);
+    if (name !== undefined && !valid.has(variable.path)) fallBack(provenance, variable, name, env[name]!);
   }
   for (const { names, problem } of findConflicts(withValues(policy.settings, provenance), (path) =>
     provenance.has(path),
@@ -87,11 +95,28 @@ export function applyEnvironment(
   const ignored = refused.map(({ name, path, problem }) => {
     const { value: used } = provenance.get(path)!;
     const value = env[name]!;
-    const message = `${name}=${describeValue(value)} is ignored: it ${problem}; ${used} is used`;
+    const isStricter = !isEqual(used, policy.provenance.get(path)!.value) && !valid.has(path);
+    const why = isStricter ? ', the stricter of the default and the policy,' : '';
+    const message = `${name}=${describeValue(value)} is ignored: it ${problem}; ${used}${why} is used`;
     return { name, value: shorten(value, quoteLengthMax), used, message };
   });
-  const result = markChecked(withValues(policy.settings, provenance), provenance);
+  const result = markChecked(withValues(policy.settings, provenance), provenance, backgroundOf(policy));
   return Object.assign(result, { ignored: [...ignored, ...findMisspelt(env)], loosened: listLoosened(policy, result) });
+}
+
+/** Puts the stricter of default and policy in force, where the only variable of a setting has an invalid value. */
+function fallBack(
+  provenance: Map<string, Provenance>,
+  { path, setting }: EnvironmentVariable,
+  name: string,
+  text: string,
+): void {
+  const { value } = provenance.get(path)!;
+  // The word agrees with the policy, which alone may switch a limit off.
+  if (text.trim() === String(value)) return;
+  const written = setting.default ?? ('derived' in setting && setting.derived ? value : 'none');
+  if (isLooser(setting, written, value))
+    provenance.set(path, { value: written, source: `environment ${name}`, note: 'invalid: the default holds' });
 }
 
 function listLoosened(policy: CheckedPolicy, { provenance }: CheckedPolicy): readonly LoosenedSetting[] {
@@ -121,17 +146,47 @@ function withValues(settings: Settings, provenance: ReadonlyMap<string, Provenan
   return result;
 }
 
-/** Finds names that are nearly names of settings: probably misspelt. */
+/** Finds names that are nearly names of settings, or leave out a section or unit: probably misspelt. */
 function findMisspelt(env: Readonly<Record<string, string | undefined>>): IgnoredVariable[] {
-  const names = listVariables().flatMap(({ names }) => names);
+  const variables = listVariables();
+  const names = new Set(variables.flatMap((variable) => variable.names));
   return Object.keys(env).flatMap((name) => {
-    if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80 || names.includes(name)) return [];
-    const maxEdits = name.length > 20 ? 2 : 1; // Short names differ by few letters anyway.
-    // Computing all edit distances would take a hook longer than reading its policy.
-    const isNear = (candidate: string) =>
-      Math.abs(candidate.length - name.length) <= maxEdits && editDistance(candidate, name) <= maxEdits;
-    const near = names.find(isNear);
+    if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80) return [];
+    if (names.has(name) || notSettings.test(name)) return [];
+    const near = findNear(name, variables);
     const value = shorten(env[name] ?? '', quoteLengthMax);
     return near ? [{ name, value, message: `${name} is not a setting; did you mean ${near}?` }] : [];
   });
+}
+
+/** Variables of Switchgear that are no settings. */
+const notSettings = /^SWITCHGEAR_(STORE|TASK|SESSION|POLICY|TRUST|DOCTOR_KEY|(MARK|RUN)_\w+)$/;
+
+function findNear(name: string, variables: readonly EnvironmentVariable[]): string | undefined {
+  const maxEdits = name.length > 20 ? 2 : 1; // Short names differ by few letters anyway.
+  // Computing all edit distances would take a hook longer than reading its policy.
+  const isNear = (candidate: string) =>
+    Math.abs(candidate.length - name.length) <= maxEdits && editDistance(candidate, name) <= maxEdits;
+  const near = variables.flatMap((variable) => variable.names).find(isNear);
+  if (near !== undefined) return near;
+  const words = name.split('_').slice(1);
+  const extraWords = variables.flatMap(({ path, names }) => {
+    const missing = countMissing(words, path.toUpperCase().split(/[._]/));
+    // A single word is a name only if it is the whole name of a setting.
+    const isNamed = words.length > 1 || path.split('.').at(-1)?.toUpperCase() === words[0];
+    return missing === undefined || !isNamed ? [] : [{ name: names.at(-1), missing }];
+  });
+  return extraWords.toSorted((one, other) => one.missing - other.missing)[0]?.name;
+}
+
+/** How many words of a setting a name leaves out; undefined if the name has others, or in another order. */
+function countMissing(words: readonly string[], all: readonly string[]): number | undefined {
+  let at = 0;
+  for (const word of all) if (words[at] !== undefined && isSameWord(words[at]!, word)) at++;
+  return at === words.length ? all.length - at : undefined;
+}
+
+/** Compares words without their plural. */
+function isSameWord(one: string, other: string): boolean {
+  return one.replace(/S$/, '') === other.replace(/S$/, '');
 }

@@ -12,12 +12,12 @@ export {
 } from './environment.ts';
 export {
   findPolicy,
-  loadPolicy,
   type PolicyWatch,
   parsePolicy,
   type WatchPolicyOptions,
   watchPolicy,
 } from './file/files.ts';
+export { loadPolicy } from './file/load-policy.ts';
 export { explainPolicy, listAdvice } from './pages/explain.ts';
 export { policySchema } from './pages/json-schema.ts';
 export { settingsReference } from './pages/reference-page.ts';

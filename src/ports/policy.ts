@@ -44,8 +44,15 @@ export interface AppliedPolicy {
   readonly rules?: RuleEngine | undefined;
   readonly budgets?: Budgets | undefined;
   readonly content?: ArgumentContent | undefined;
-  /** Environment variables whose values were ignored. */
-  readonly ignored: readonly { readonly name: string; readonly value: string; readonly used?: unknown }[];
+  /** The project of a policy file that was found; undefined for the working folder. */
+  readonly project?: string | undefined;
+  /** Environment variables whose values were ignored, and parts of a found policy that wait for trust. */
+  readonly ignored: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly used?: unknown;
+    readonly message?: string;
+  }[];
   /** Environment variables that protect less than the policy without them. */
   readonly loosened: readonly { readonly name: string; readonly value: string; readonly before: unknown }[];
 }

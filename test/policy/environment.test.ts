@@ -146,3 +146,55 @@ test('applying the environment leaves the policy unchanged and returns a checked
   assert.equal(checkPolicy(effective), effective);
   assert.ok(Object.isFrozen(effective.settings.task));
 });
+
+for (const bad of ['x', '', '1e9', 'none']) {
+  test(`${JSON.stringify(bad)} falls back to the stricter of the default and the policy`, () => {
+    const looser = apply({ SWITCHGEAR_TASK_MAX_TOOL_CALLS: bad }, { task: { max_tool_calls: 500 } });
+    assert.equal(looser.settings.task.maxToolCalls, 50);
+    assert.deepEqual([looser.ignored.length, looser.ignored[0]?.used], [1, 50]);
+    assert.match(looser.ignored[0]?.message ?? '', /; 50, the stricter of the default and the policy, is used$/);
+    const stricter = apply({ SWITCHGEAR_TASK_MAX_TOOL_CALLS: bad }, { task: { max_tool_calls: 5 } });
+    assert.equal(stricter.settings.task.maxToolCalls, 5);
+  });
+}
+
+test('an invalid value also tightens flags, choices and limits that are off', () => {
+  const { settings, ignored } = apply(
+    {
+      SWITCHGEAR_MODE: 'obsrve',
+      SWITCHGEAR_SELF_PROTECTION: 'no',
+      SWITCHGEAR_CIRCUIT_BREAKER_TIMEOUT_SECS: 'never',
+      SWITCHGEAR_LOOP_ENABLED: 'false',
+    },
+    { mode: 'observe', self_protection: false, circuit_breaker: { timeout_secs: 'none' }, loop: { enabled: false } },
+  );
+  assert.deepEqual(
+    [settings.mode, settings.selfProtection, settings.circuitBreaker.timeoutSecs],
+    ['enforce', true, 30],
+  );
+  assert.equal(settings.loop.enabled, false, 'a word that agrees with the policy changes nothing');
+  assert.equal(ignored.length, 4);
+});
+
+for (const [guess, meant] of [
+  ['SWITCHGEAR_MAX_TOOL_CALLS', 'SWITCHGEAR_TASK_MAX_TOOL_CALLS'],
+  ['SWITCHGEAR_MAX_CALLS', 'SWITCHGEAR_TASK_MAX_TOOL_CALLS'],
+  ['SWITCHGEAR_MAX_DURATION', 'SWITCHGEAR_TASK_MAX_DURATION_SECS'],
+  ['SWITCHGEAR_TASK_MAX_SPEND', 'SWITCHGEAR_TASK_MAX_SPEND_CENTS'],
+  ['SWITCHGEAR_FAILURE_THRESHOLD', 'SWITCHGEAR_CIRCUIT_BREAKER_FAILURE_THRESHOLD'],
+  ['SWITCHGEAR_LEVEL', 'SWITCHGEAR_JOURNAL_LEVEL'],
+] as const) {
+  test(`${guess} is told with the name that was meant`, () => {
+    const { ignored } = apply({ [guess]: '5' });
+    assert.deepEqual(
+      ignored.map(({ message }) => message),
+      [`${guess} is not a setting; did you mean ${meant}?`],
+    );
+  });
+}
+
+test('variables of Switchgear that are no settings are no near misses', () => {
+  const names = ['STORE', 'TASK', 'SESSION', 'POLICY', 'TRUST', 'DOCTOR_KEY', 'MARK_ABC', 'RUN_CALLS', 'HOME', 'CALLS'];
+  const env = Object.fromEntries(names.map((name) => [`SWITCHGEAR_${name}`, 'x']));
+  assert.deepEqual(apply(env).ignored, []);
+});

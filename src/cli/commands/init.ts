@@ -15,6 +15,7 @@ import {
   removeHookHandlers,
   settingsPath,
 } from '../../hooks/install/settings-files.ts';
+import { stateFolder } from '../../platform/state-folder.ts';
 import {
   type Command,
   exitCodes,
@@ -28,7 +29,7 @@ import { describePolicy } from '../policy/describe-policy.ts';
 import { placeOfCommand } from '../policy/load-policy.ts';
 import { loadPolicyInForce } from '../policy/policy-in-force.ts';
 import { describeSystemError, isSystemError } from '../process-terminal.ts';
-import { findStoreAddress, stateFolder } from '../store-option.ts';
+import { findStoreAddress } from '../store-option.ts';
 import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
 import {
   deleteStableCommand,

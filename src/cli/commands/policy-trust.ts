@@ -5,14 +5,15 @@ import { join, relative, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { defaultSettings } from '../../core/controls/defaults.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { stateFolder, userStateFolder } from '../../platform/state-folder.ts';
+import { readWrittenPolicy, requirePolicy } from '../../policy/file/written-policy.ts';
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
+import { deleteTrust, writeTrust } from '../../policy/trust/trusted-files.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, readArgs, type Terminal } from '../command.ts';
 import { nameSettings } from '../policy/describe-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
-import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
-import { deleteTrust, writeTrust } from '../policy/trusted-policies.ts';
-import { findStoreAddress, stateFolder, userStateFolder, withStore } from '../store-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 
 export async function trustPolicyFile(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--undo'], 1, ['--store', '--by']);

@@ -1,18 +1,20 @@
 /** The command `switchgear policy`: checks, explains and trusts policy files, prints their schema and reference. */
 
 import { defaultSettings } from '../../core/controls/defaults.ts';
+import { readWrittenPolicy, requirePolicy } from '../../policy/file/written-policy.ts';
 import { explainPolicy, listAdvice, policySchema, settingsReference } from '../../policy/index.ts';
 import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
+import { readTrust } from '../../policy/trust/trusted-files.ts';
 import { type Command, exitCodes, readArgs, type Terminal, verbError } from '../command.ts';
 import { describePolicy, nameSettings } from '../policy/describe-policy.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
-import { readWrittenPolicy, requirePolicy } from '../policy/policy-in-force.ts';
-import { findTrustFolder, readTrust } from '../policy/trusted-policies.ts';
+import { findTrustFolder } from '../policy/trust-folder.ts';
 
 export const command: Command = {
   usage: [
     'policy check [FILE]              check a policy file; print its errors, or its digest and what it loosens',
     'policy explain [FILE] [--json]   print every setting in force here and where it was set',
+    'policy init [--preset NAME]      write switchgear.toml with every setting as a comment',
     'policy trust [FILE]              allow what this content of a policy file loosens; --undo takes it back',
     'policy schema                    print the JSON Schema of policy files',
     'policy reference                 print the reference page of settings',
@@ -29,6 +31,10 @@ export const command: Command = {
         return checkPolicyFile(args, terminal);
       case 'explain':
         return explainPolicyFile(args, terminal);
+      case 'init': {
+        const { writePolicyStarter } = await import('./policy-init.ts');
+        return writePolicyStarter(args, terminal);
+      }
       case 'trust': {
         const { trustPolicyFile } = await import('./policy-trust.ts');
         return trustPolicyFile(args, terminal);
@@ -42,7 +48,7 @@ export const command: Command = {
         terminal.out(settingsReference().trimEnd());
         return exitCodes.ok;
       default:
-        throw verbError('policy', ['check', 'explain', 'trust', 'schema', 'reference'], verb);
+        throw verbError('policy', ['check', 'explain', 'init', 'trust', 'schema', 'reference'], verb);
     }
   },
 };

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { stateFolder } from '../../platform/state-folder.ts';
 import type { Terminal } from '../command.ts';
-import { stateFolder } from '../store-option.ts';
 
 /** Prints the removed and added lines, without the common beginning and end. */
 export function printDiff(path: string, before: string, after: string, { out }: Terminal): void {

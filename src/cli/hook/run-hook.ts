@@ -18,7 +18,9 @@ import { type LockedSession, redactState } from '../../hooks/session/session-loc
 import { isFirstSeen, type SessionState } from '../../hooks/session/session-state.ts';
 import { accountUsage } from '../../hooks/spend/account-usage.ts';
 import { createPriceCache } from '../../hooks/spend/price-cache.ts';
+import { listPolicyFolders, policyFileNames } from '../../platform/policy-files.ts';
 import type { OwnProcess, OwnTargets } from '../../platform/self-protection/own-files.ts';
+import { stateFolder, userStateFolder } from '../../platform/state-folder.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
@@ -30,7 +32,7 @@ import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { placeOfHook } from '../policy/hook-place.ts';
-import { findStoreAddress, stateFolder, userStateFolder, withStore } from '../store-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
   type HookPolicy,
@@ -74,6 +76,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   };
   const decideWith = async (store: CrossProcessStore, hookPolicy: HookPolicy) => {
     const { policy } = hookPolicy;
+    // A policy file above the folder counts for the whole of its folder.
+    const counted = hookPolicy.inForce?.folder ?? project;
     const joined = await findJoinedRun(store, env, origin);
     const isWatched = joined?.isWatched === true;
     if (joined !== undefined && event.type === 'call-proposed') {
@@ -98,7 +102,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         ...(isWatched && joined?.observes && { mode: 'observe' }),
         env: {},
         // The run has its own breakers for the same calls, so a common breaker would count each call twice.
-        project: isWatched ? `${project}#hooks` : project,
+        project: isWatched ? `${counted}#hooks` : counted,
         log: 'silent',
       },
       {
@@ -207,7 +211,8 @@ function listOwnTargets(
   const home = env.HOME || homedir();
   const cwd = event.cwd || terminal.cwd;
   const programs = process.argv.slice(1, 2).map((path) => realpathSync(path));
-  const policies = [project, cwd].flatMap((folder) => policyNames.map((name) => join(folder, name)));
+  const folders = new Set([project, cwd].flatMap((folder) => listPolicyFolders(folder, terminal)));
+  const policies = [...folders].flatMap((folder) => policyFileNames.map((name) => join(folder, name)));
   let processes: readonly OwnProcess[] | undefined;
   const targets: OwnTargets = {
     files: [
@@ -234,8 +239,6 @@ function listOwnTargets(
 function cacheFolder({ XDG_CACHE_HOME: cache = '' }: Terminal['env'], home: string): string {
   return join(isAbsolute(cache) ? cache : join(home, '.cache'), 'switchgear');
 }
-
-const policyNames = ['toml', 'yaml', 'yml', 'json'].map((end) => `switchgear.${end}`);
 
 /** Loads the price book, which is slow; hooks load it once for each model and cache the price. */
 async function openPrices(): Promise<Prices> {

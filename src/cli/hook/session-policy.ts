@@ -3,13 +3,12 @@
  * loosens holds with the next session, or once a person trusts the file.
  */
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { defaultSettings } from '../../core/controls/defaults.ts';
 import { appendEntry, openCard, type Runtime } from '../../guard/internal.ts';
 import type { LockedSession } from '../../hooks/session/session-lock.ts';
 import type { SessionPolicy } from '../../hooks/session/session-state.ts';
+import { findPolicyFiles } from '../../platform/policy-files.ts';
 import { sha256Hex } from '../../platform/sha256.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
@@ -54,8 +53,7 @@ export async function loadHookPolicy(
   place: CallerPlace,
 ): Promise<HookPolicy> {
   const hasVariable = Object.keys(terminal.env).some((name) => isPolicyVariable(name) && name !== 'SWITCHGEAR_TRUST');
-  const files = ['toml', 'yaml', 'yml', 'json'].map((end) => join(terminal.cwd, `switchgear.${end}`));
-  if (policyOption === undefined && !hasVariable && !files.some((path) => existsSync(path))) {
+  if (policyOption === undefined && !hasVariable && findPolicyFiles(terminal.cwd, terminal).length === 0) {
     return { policy: undefined, id: '', inForce: undefined };
   }
   const { loadPolicyInForce } = await import('../policy/policy-in-force.ts');

@@ -38,9 +38,9 @@ function describeOrigin({ file = '', origin, trust, waiting }: PolicyInForce): s
     case 'variable':
       return `${name}, given by SWITCHGEAR_POLICY`;
     case 'found': {
-      if (waiting.length > 0) return `${name}, found in this folder, not trusted`;
-      if (trust === undefined) return `${name}, found in this folder`;
-      return `${name}, found in this folder, trusted by ${trust === 'variable' ? 'SWITCHGEAR_TRUST' : 'you'}`;
+      const found = `${name}, found ${/[/\\]/.test(file) ? 'above' : 'in'} this folder`;
+      if (waiting.length > 0) return `${found}, not trusted`;
+      return trust === undefined ? found : `${found}, trusted by ${trust === 'variable' ? 'SWITCHGEAR_TRUST' : 'you'}`;
     }
   }
 }

@@ -1,12 +1,13 @@
 /** Loads the policy of a command, and prints what a person must know about it. */
 
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
+import type { EarlierSettings } from '../../policy/file/written-policy.ts';
 import type { CrossProcessStore, Store } from '../../ports/store.ts';
 import { isBelowGuardedAgent, type Placement, placeProcess } from '../../supervisor/guarded-agents.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { describePolicy, describeWaiting, listLoosening } from './describe-policy.ts';
-import { type CallerPlace, type EarlierSettings, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
+import { type CallerPlace, loadPolicyInForce, type PolicyInForce } from './policy-in-force.ts';
 
 const noArgs: ParsedArgs = { positionals: [], switches: new Set(), values: new Map() };
 

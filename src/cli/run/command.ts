@@ -1,15 +1,15 @@
 /** The command `switchgear run`: runs any agent command as a task. The engine loads while the agent starts. */
 
-import { readdirSync } from 'node:fs';
 import { SwitchgearError } from '../../core/error.ts';
+import { findPolicyFiles } from '../../platform/policy-files.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
+import type { EarlierSettings } from '../../policy/file/written-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
-import type { EarlierSettings } from '../policy/policy-in-force.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { endOnError, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
@@ -89,13 +89,9 @@ export async function loadRunPolicy(
   return loadDescribedPolicy(options.policy, terminal, placeOnStore(store, terminal), options.quiet, earlier);
 }
 
-function hasPolicyFile({ policy }: RunCommandOptions, { cwd, env }: Terminal): boolean {
-  if (policy !== undefined || env.SWITCHGEAR_POLICY) return true;
-  try {
-    return readdirSync(cwd).some((name) => /^switchgear\.(toml|ya?ml|json)$/.test(name));
-  } catch {
-    return true; // The loader of the policy reports the error.
-  }
+function hasPolicyFile({ policy }: RunCommandOptions, terminal: Terminal): boolean {
+  if (policy !== undefined || terminal.env.SWITCHGEAR_POLICY) return true;
+  return findPolicyFiles(terminal.cwd, terminal).length > 0;
 }
 
 async function withRunStore(

@@ -7,6 +7,7 @@ import type { AgentCommand } from '../../agents/reading/agent-command.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
 import { agentGraceMs } from '../../core/limits.ts';
+import { stateFolder, userStateFolder } from '../../platform/state-folder.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Store } from '../../ports/store.ts';
@@ -20,7 +21,7 @@ import { watchTree } from '../../supervisor/tree-watch.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
-import { findStoreAddress, formatAddress, passwordOf, stateFolder, userStateFolder } from '../store-option.ts';
+import { findStoreAddress, formatAddress, passwordOf } from '../store-option.ts';
 import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
 

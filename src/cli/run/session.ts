@@ -5,7 +5,7 @@ import { storeGraceMs, treePollMs } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
-import { type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
+import { backgroundOf, type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { closeLostRuns } from '../../supervisor/lost-runs.ts';
@@ -38,7 +38,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     prices: priceBook(),
     policy: applyRunLimits(sessionOptions.policy, options),
     env: {},
-    project: terminal.cwd,
+    project: backgroundOf(sessionOptions.policy).project ?? terminal.cwd,
     mode: options.observe ? 'observe' : 'enforce',
     log: 'silent',
   });
@@ -104,7 +104,8 @@ async function settleStore({ shared }: Store): Promise<void> {
  * Adds the limits of the command line to the policy; they also apply to subagents. The journal level becomes `all`,
  * as a replay needs, unless the policy sets one.
  */
-function applyRunLimits({ settings, provenance }: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
+function applyRunLimits(policy: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
+  const { settings, provenance } = policy;
   const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
   const journal = isExplicit ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
   return markChecked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);

@@ -52,7 +52,7 @@ function describeEntry(entry: Entry, level: LogLevel): string | undefined {
     case 'internal-error':
       return `${warning}internal error in ${entry.where}: ${entry.message}`;
     case 'setting-ignored':
-      return `${warning}${entry.name}=${entry.value} cannot be used; ${entry.used} stays in force`;
+      return warning + (entry.message ?? `${entry.name}=${entry.value} cannot be used; ${entry.used} stays in force`);
     case 'setting-loosened':
       return `${warning}${entry.name}=${entry.value} protects less than ${entry.before}, which holds without it`;
     case 'price-unknown':

@@ -34,7 +34,25 @@ export type CheckedPolicy = {
 
 type Draft = Record<string, Table>;
 
-const checkedPolicies = new WeakSet<object>();
+/** How a policy came to be, for the gear that takes it. */
+export interface PolicyBackground {
+  /** The folder of a file that was found there or below: the project of the policy. */
+  readonly project?: string | undefined;
+  /** Variables that were not taken, and parts of the file that wait for trust. */
+  readonly ignored?: readonly IgnoredPart[];
+  /** Variables that loosen the policy by naming its file or trusting it. */
+  readonly loosened?: readonly { readonly name: string; readonly value: string; readonly before: unknown }[];
+}
+
+/** A part of a policy or environment that is not in force, with a sentence about it. */
+export interface IgnoredPart {
+  readonly name: string;
+  readonly value: string;
+  readonly used?: unknown;
+  readonly message: string;
+}
+
+const checkedPolicies = new WeakMap<object, PolicyBackground>();
 
 /** Checks a document. A checked policy passes unchanged, so a loaded policy is accepted wherever a document is. */
 export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedPolicy {
@@ -55,10 +73,19 @@ export function checkPolicy(input: unknown, source: PolicySource = {}): CheckedP
 }
 
 /** Marks settings as checked and freezes them. */
-export function markChecked(settings: Settings, provenance: ReadonlyMap<string, Provenance>): CheckedPolicy {
+export function markChecked(
+  settings: Settings,
+  provenance: ReadonlyMap<string, Provenance>,
+  background: PolicyBackground = {},
+): CheckedPolicy {
   const policy: CheckedPolicy = { settings: deepFreeze(settings), provenance };
-  checkedPolicies.add(policy);
+  checkedPolicies.set(policy, background);
   return policy;
+}
+
+/** How a checked policy came to be. */
+export function backgroundOf(policy: CheckedPolicy): PolicyBackground {
+  return checkedPolicies.get(policy) ?? {};
 }
 
 /** Checks breaker settings from code; `where` names them in messages. */

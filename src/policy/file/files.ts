@@ -1,7 +1,7 @@
 /** Finds, reads and watches policy files. The root entry point does not import this file. */
 
-import { existsSync, stat, unwatchFile, watchFile } from 'node:fs';
-import { extname, join } from 'node:path';
+import { stat, unwatchFile, watchFile } from 'node:fs';
+import { extname } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyFileBytesMax, policyPollMs } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
@@ -12,31 +12,21 @@ import { parseYaml } from '../../document/parse-yaml.ts';
 import type { SyntaxProblem } from '../../document/parsed-document.ts';
 import { readUtf8 } from '../../document/read-utf8.ts';
 import { findBoundsProblem } from '../../document/text-bounds.ts';
+import { findPolicyFiles, type Homes } from '../../platform/policy-files.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type CheckedPolicy, checkPolicy } from '../check/check-policy.ts';
 
 const parsers = { '.toml': parseToml, '.yaml': parseYaml, '.yml': parseYaml, '.json': parseJson } as const;
 
-/** Finds the policy file of a folder; throws if there are two. */
-export function findPolicy(folder: string): string | undefined {
-  const paths = Object.keys(parsers)
-    .map((end) => join(folder, `switchgear${end}`))
-    .filter((path) => existsSync(path));
+/**
+ * Finds the policy file of a folder: in the folder itself, else in the nearest folder above it, up to the root of the
+ * repository and never above the home folder. Throws if the nearest folder has two.
+ */
+export function findPolicy(folder: string, homes: Homes = { env: process.env }): string | undefined {
+  const paths = findPolicyFiles(folder, homes);
   if (paths.length > 1)
     throw new SwitchgearError('ambiguous_policy', `found two policy files, keep one: ${paths.join(' and ')}`);
   return paths[0];
-}
-
-/**
- * Reads and checks a policy file: TOML, YAML or JSON by its extension. Messages call it `name`.
- * @example
- * import { createSwitchgear } from 'switchgear';
- * import { loadPolicy } from 'switchgear/policy';
- *
- * const gear = createSwitchgear({ policy: loadPolicy('switchgear.toml') });
- */
-export function loadPolicy(path: string, name: string = path): CheckedPolicy {
-  return parsePolicy(readPolicyText(path), name);
 }
 
 /** Checks the text of a policy file in the format of its extension. */

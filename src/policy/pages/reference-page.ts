@@ -56,9 +56,8 @@ root of the package.`;
 const presetText = `A preset is named at the top of a document (\`preset = "strict"\`) or in a tool's table. Settings of
 the document override those of the preset. No preset switches a control off.`;
 
-const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
-
-\`\`\`toml
+/** Settings of single tools and agents, budgets, rules and mappings in TOML. */
+export const overridesExample = `
 [tools.external_api]            # one tool; every setting of circuit_breaker, and preset
 failure_threshold = 2
 recovery_timeout_secs = 120
@@ -85,7 +84,12 @@ reason = "More than $1000 needs a person."
 as = "tool_use"
 id = "call.id"
 name = "call.tool"
-input = "call.args"
+input = "call.args"`.trim();
+
+const overrides = `## \`tools\`, \`agents\`, \`budgets\`, \`rules\`, \`mappings\`
+
+\`\`\`toml
+${overridesExample}
 \`\`\`
 
 A breaker's settings are those of \`circuit_breaker\`, then of its agent, then \`same_error_tools\`, then of the
@@ -100,8 +104,8 @@ window. The guide [tasks and budgets](../guides/tasks-and-budgets.md) explains h
 const environment = `## Environment
 
 A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
-if the setting allows one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value causes one warning
-and leaves the value of the policy in force. \`off\`, \`none\` and \`loop.enabled=false\` are bad values: only a
+if the setting allows one: no exponent, no hex. Switches are \`true\` or \`false\`. A bad value causes one warning,
+and the stricter of default and policy holds. \`off\`, \`none\` and \`loop.enabled=false\` are bad values: only a
 policy can switch these protections off. A value that protects less than the policy is reported by every process,
 and below an agent that the store guards it is not taken. If two variables name one setting, the \`SWITCHGEAR_\`
 one wins.

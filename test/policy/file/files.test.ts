@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { CheckedPolicy } from '../../../src/policy/check/check-policy.ts';
-import { findPolicy, loadPolicy, parsePolicy, watchPolicy } from '../../../src/policy/file/files.ts';
+import { findPolicy, parsePolicy, watchPolicy } from '../../../src/policy/file/files.ts';
+import { loadPolicy } from '../../../src/policy/file/load-policy.ts';
 
 function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-policy-'));

@@ -3,9 +3,6 @@
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../../platform/regular-file.ts';
-import type { Terminal } from '../command.ts';
-import { stateFolder, userStateFolder } from '../store-option.ts';
-import type { CallerPlace } from './policy-in-force.ts';
 
 /** A trusted policy file. */
 export interface TrustRecord {
@@ -48,19 +45,4 @@ export function deleteTrust(digest: string, folder: string): boolean {
   const isTrusted = readTrust(digest, folder) !== undefined;
   rmSync(recordPath(digest, folder), { force: true });
   return isTrusted;
-}
-
-/**
- * Finds the state folder whose trust counts for a process. An agent can set HOME and XDG_STATE_HOME, so a process that
- * may be an agent's reads the home that the system knows, unless the operator gave these variables to its run.
- */
-export async function findTrustFolder(
-  terminal: Pick<Terminal, 'env' | 'userHome'>,
-  place: CallerPlace,
-): Promise<string> {
-  const { env } = terminal;
-  const [given, own] = [stateFolder(env), userStateFolder(terminal)];
-  if (given === own || (await place.isOperator())) return given;
-  const isGiven = (name: string) => !env[name] || place.isGiven?.(name, env[name]) === true;
-  return isGiven('HOME') && isGiven('XDG_STATE_HOME') && place.isGiven !== undefined ? given : own;
 }
