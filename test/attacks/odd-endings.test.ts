@@ -70,3 +70,43 @@ test('attack low: a model can add a hundred rules, not thousands that every call
   );
   assert.ok(gear.journal().some(({ type }) => type === 'rule-rejected'));
 });
+
+test('attack low: calls that overflow the stack, beside the guard or through it, leave no call running', async () => {
+  const overflow = (): number => overflow() + 1;
+  for (const mode of ['off', 'enforce'] as const) {
+    const gear = createSwitchgear({
+      log: 'silent',
+      env: {},
+      policy: { loop: { enabled: false }, circuitBreaker: { mode } },
+    });
+    const beside = gear.guard('beside', () => overflow());
+    const besideLater = gear.guard('later', async () => overflow());
+    const through = gear.guard('through', (): unknown => through());
+    const small = gear.guard('small', () => 1);
+    const attempt = (run: () => unknown) => {
+      try {
+        run();
+      } catch {
+        // The overflow, or its refusal.
+      }
+    };
+    // Calls with ever more room on the stack, beginning with none.
+    const climb = (calls: { left: number }): void => {
+      attempt(() => climb(calls));
+      if (calls.left-- > 0) attempt(() => small());
+    };
+    for (let n = 0; n < 20; n++) {
+      attempt(() => beside());
+      attempt(() => through());
+      await Promise.resolve()
+        .then(() => besideLater())
+        .catch(() => {});
+    }
+    climb({ left: 2_000 });
+    assert.deepEqual(
+      gear.snapshot().breakers.map(({ inFlight }) => inFlight),
+      [0, 0, 0, 0],
+    );
+    assert.equal(small(), 1);
+  }
+});

@@ -28,7 +28,7 @@ async function openCard({ run }: TestHome): Promise<Card> {
 
 for (const [how, options] of Object.entries({ given: ['--policy', 'switchgear.toml'], found: [] })) {
   test(
-    `a ${how} policy file that changed meanwhile tightens a retried run, and loosens it after trust`,
+    `attack 04: a ${how} policy file that changed meanwhile tightens a retried run, and loosens it after trust`,
     long,
     async () => {
       const here = home();

@@ -3,11 +3,13 @@
 import type { Snapshot } from '../api.ts';
 import { snapshotBreaker } from '../breakers/breaker-registry.ts';
 import { workerCell } from '../route/call-site.ts';
+import { settleOwed } from '../route/stack-room.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { snapshotTask } from '../tasks/task-tree.ts';
 
 /** Tasks, breakers, failed delegations and cards of the gear now. */
 export function makeSnapshot(runtime: Runtime): Snapshot {
+  settleOwed();
   const { clock, tasks, breakers, store, errors } = runtime;
   const atMs = clock.nowMs();
   return {

@@ -20,6 +20,7 @@ import { compareCall } from '../tasks/recent-output.ts';
 import { boundControlsOf, inheritHalt, type TaskState } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
+import { makeRoom, stackRoom } from './stack-room.ts';
 
 /** Optional data of a settlement. */
 export interface Settlement {
@@ -52,6 +53,7 @@ export function needsAnotherRound({ kind }: Stop): boolean {
  */
 export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { own } = runtime;
+  if (stackRoom.isTight) makeRoom();
   if (own === undefined) return judgeAndTake(runtime, site, action, atMs);
   own.harm.error = undefined;
   const result = judgeAndTake(runtime, site, action, atMs);
@@ -91,7 +93,18 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   }
   const before = breaker?.cell.state.generation ?? 0;
   if (breaker !== undefined && breaker.settings.mode === 'observe') reportShadow(runtime, site, atMs);
-  applyAll(site.panel, { type: 'action-decided', atMs, action, verdict: allow });
+  const inFlight = breaker?.cell.state.inFlight ?? 0;
+  try {
+    applyAll(site.panel, { type: 'action-decided', atMs, action, verdict: allow });
+  } catch (error) {
+    if (breaker !== undefined && breaker.cell.state.inFlight > inFlight) {
+      // The stack has overflowed after the breaker gave a slot, which is given back when the stack has room.
+      const permit = { action, atMs, generation: breaker.cell.state.generation, probe: false };
+      const run = () => settleAction(runtime, site, permit, givenBack, atMs, {});
+      stackRoom.owed = { run, next: stackRoom.owed };
+    }
+    throw error;
+  }
   let generation = 0;
   let probe = false;
   if (breaker !== undefined) {

@@ -17,6 +17,7 @@ import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
 import { deliverRefusal, makeAwaitable, refuseOnError } from './refusal-delivery.ts';
 import { laterRounds, type RoundsResult } from './rounds.ts';
+import { overflowMessage, overflowSentence, settleOwed, stackRoom } from './stack-room.ts';
 import { followStream, isStream, streamingCall } from './stream.ts';
 
 /** Returns the guarded function. */
@@ -52,6 +53,7 @@ export function guardFunction<F extends AnyFunction>(
         admission = refuseForGood(runtime, current, action, admission);
       }
     } catch (error) {
+      if (error instanceof RangeError) stackRoom.isTight = true;
       return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
     }
     if (!isStop(admission)) return execute(this, current, admission, args);
@@ -89,14 +91,37 @@ export function guardFunction<F extends AnyFunction>(
   }
 
   function execute(self: unknown, current: CallSite, permit: Permit, args: readonly unknown[]): unknown {
-    const call = new LiveCall(runtime, current, permit);
+    let call: LiveCall | undefined;
     let result: unknown;
+    let isDone = false;
     try {
+      call = new LiveCall(runtime, current, permit);
       result = applyInside(call, fn, self, args);
+      isDone = true;
+      return conclude(call, result);
     } catch (error) {
-      settle(call, { error }, loose, true);
+      if (error instanceof RangeError && (error.message === overflowMessage || error.message === overflowSentence)) {
+        stackRoom.isTight = true;
+        if (call?.settled !== true) {
+          const run = () => {
+            const owed = call ?? new LiveCall(runtime, current, permit);
+            if (!owed.settled) settle(owed, isDone ? { value: result } : { error }, loose, true);
+          };
+          stackRoom.owed = { run, next: stackRoom.owed };
+          try {
+            queueMicrotask(settleOwed);
+          } catch {
+            // The next call settles it.
+          }
+        }
+      } else if (!isDone) settle(call!, { error }, loose, true);
       throw error;
     }
+  }
+
+  /** Settles a call whose function has returned, now or when its promise ends. */
+  function conclude(call: LiveCall, result: unknown): unknown {
+    const current = call.site;
     const then = readThen(result);
     if (then === false) {
       isAsync ??= false;
@@ -144,13 +169,21 @@ function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardO
       reject(error);
     };
     const { runtime, site } = call;
-    call.limit((error, halt) => {
-      if (halt === undefined) reject(error);
-      else resolve(new Promise((deliver) => deliver(deliverRefusal(runtime, halt, site))));
-    });
     try {
+      call.limit((error, halt) => {
+        if (halt === undefined) reject(error);
+        else resolve(new Promise((deliver) => deliver(deliverRefusal(runtime, halt, site))));
+      });
       promise.then((value) => resolve(settleResult(call, value, options, false)), fail);
     } catch (error) {
+      if (error instanceof RangeError) {
+        stackRoom.isTight = true;
+        const run = () => {
+          if (!call.settled) fail(error);
+        };
+        stackRoom.owed = { run, next: stackRoom.owed };
+        throw error;
+      }
       fail(error); // `then` of a subclass may throw.
     }
   });

@@ -14,6 +14,7 @@ import { abortReasonOf, onHalt, type TaskState } from '../tasks/task.ts';
 import { recordPermitEvent } from '../tasks/task-events.ts';
 import { type Settlement, settleAction } from './admission.ts';
 import type { CallSite } from './call-site.ts';
+import { stackRoom } from './stack-room.ts';
 
 /** A running call, as its settlement needs it. */
 export interface LeasedCall {
@@ -41,12 +42,21 @@ export function settleCall(
   atMs?: number,
 ): void {
   const { site, permit } = call;
+  const { breaker } = site;
+  const inFlight = breaker?.cell.state.inFlight;
   call.settled = true;
   if (permit.probe) runtime.probes.delete(call);
   call.forget?.();
   try {
     settleAction(runtime, site, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
   } catch (error) {
+    if (error instanceof RangeError && breaker !== undefined && breaker.cell.state.inFlight === inFlight) {
+      // The stack has overflowed before the breaker got its slot back.
+      stackRoom.isTight = true;
+      const run = () => settleCall(runtime, call, outcome, settling, atMs);
+      stackRoom.owed = { run, next: stackRoom.owed };
+      return;
+    }
     countError(runtime, 'settle', error);
   }
 }
