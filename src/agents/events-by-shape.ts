@@ -11,7 +11,8 @@ import { geminiEventReader } from './gemini/stream.ts';
 import { opencodeEventReader } from './opencode/stream.ts';
 import { modelResponseReader } from './other/model-responses.ts';
 import { plainTextReader } from './other/plain-text.ts';
-import { parseCallInput, readUsage, type ShapeReader, simpleEventReader } from './other/simple-events.ts';
+import { findUsage, readTotalCost, readUsage, trackTotalCost } from './other/reported-usage.ts';
+import { parseCallInput, type ShapeReader, simpleEventReader } from './other/simple-events.ts';
 import type { AgentEvent } from './reading/agent-event.ts';
 import {
   asObject,
@@ -34,7 +35,9 @@ export function eventsByShapeReader(): Reader {
   let isReported = false;
   /** Whether usage was counted since the last line that closes a run or a turn. */
   let hasUsage = false;
+  const costSince = trackTotalCost();
   let unnamed = 0;
+  const nameUsage = () => `usage-${++unnamed}`;
 
   function readEvent(event: JsonObject): readonly AgentEvent[] {
     let events: readonly AgentEvent[] | undefined;
@@ -43,26 +46,33 @@ export function eventsByShapeReader(): Reader {
       if (events !== undefined) break;
     }
     events ??= readBareUsage(event);
-    if (events === undefined) return reportOnce(event);
-    const isClosing = events.some(({ type }) => type === 'result');
-    // A closing line sums up what was counted before, and some lines of a message repeat its usage.
-    const {
-      usage = isClosing ? event.stats : undefined,
-      model,
-      id,
-    } = event.usage === undefined ? asObject(event.message) : event;
-    const isCounted = hasUsageEvent(events) || asText(id) !== undefined || (isClosing && hasUsage);
-    if (usage !== undefined && !isCounted)
-      events = [...events, ...(readUsage({ usage, model }, () => `usage-${++unnamed}`) ?? noEvents)];
+    const total = readTotalCost(event);
+    const costUsd = total === undefined ? undefined : costSince(total);
+    if (events === undefined && costUsd === undefined) return reportOnce(event);
+    events ??= noEvents;
+    const isClosing = events.some(({ type }) => type === 'result') || closingType.test(textOf(event.type));
+    if (!hasUsageEvent(events)) events = [...events, ...readOwnUsage(event, isClosing, costUsd)];
     hasUsage = !isClosing && (hasUsage || hasUsageEvent(events));
     return events;
   }
 
+  /** The usage that an event of another kind reports. A closing line sums up what was counted before. */
+  function readOwnUsage(event: JsonObject, isClosing: boolean, costUsd: number | undefined): readonly AgentEvent[] {
+    const source = findUsage(event) === undefined ? asObject(event.message ?? event.data ?? event.payload) : event;
+    if (isClosing && hasUsage) return noEvents;
+    const usage = findUsage(source) ?? (isClosing ? (event.stats ?? pickTokenFields(event)) : undefined);
+    if (usage === undefined && costUsd === undefined) return noEvents;
+    // Lines of one message repeat its usage, which is counted once by the id of the message.
+    const { id, model } = source;
+    const cost = costUsd === undefined ? {} : { costUsd };
+    return readUsage({ ...cost, usage, model, id: isClosing ? undefined : id }, nameUsage) ?? noEvents;
+  }
+
   /** Tokens alone: the last line of some streams has no type, and nothing else. */
-  function readBareUsage({ type, event, kind, usage, usageMetadata, id, model, modelVersion }: JsonObject) {
-    if (type !== undefined || event !== undefined || kind !== undefined) return undefined;
-    const tokens = asObject(usage ?? usageMetadata);
-    return readUsage({ ...tokens, id, model: model ?? modelVersion }, () => `usage-${++unnamed}`);
+  function readBareUsage(event: JsonObject): readonly AgentEvent[] | undefined {
+    if (event.type !== undefined || event.event !== undefined || event.kind !== undefined) return undefined;
+    const { id, model, modelVersion } = event;
+    return readUsage({ ...findUsage(event), id, model: model ?? modelVersion }, nameUsage);
   }
 
   function reportOnce(event: JsonObject): readonly AgentEvent[] {
@@ -83,6 +93,14 @@ export function eventsByShapeReader(): Reader {
   };
 }
 
+/** Types of lines that close a run or a turn, beside `result`. */
+const closingType = /^(complete|completed|completion|done|end|finish|finished|agent_end|session_end)$/;
+
+/** The fields of a closing line that are counts of tokens by their name. */
+function pickTokenFields(event: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(event).filter(([name]) => /tokens$|TokenCount$/.test(name)));
+}
+
 function hasUsageEvent(events: readonly AgentEvent[]): boolean {
   return events.some(({ type }) => type === 'usage' || type === 'total');
 }
@@ -96,13 +114,30 @@ function createShapeReaders(): readonly ShapeReader[] {
     opencodeEventReader(),
   ];
   let unnamed = 0;
+  let emptyMessage: string | undefined;
+
+  /** The events of a message in the form of Claude Code. */
+  function readMessage({ type, message, isWrapped }: JsonObject, events: readonly AgentEvent[]): readonly AgentEvent[] {
+    const { id: given, content } = asObject(message);
+    const id = asText(given);
+    // An empty turn, which says neither words nor calls; a message in progress says so once.
+    if (type === 'assistant' && Array.isArray(content) && content.length === 0) {
+      const isRepeated = id !== undefined && id === emptyMessage;
+      emptyMessage = id;
+      return isRepeated ? events : [{ type: 'assistant', text: '', ...(id && { message: id }) }, ...events];
+    }
+    // A wrapped message arrives in pieces with the same id.
+    if (isWrapped !== true || id === undefined) return events;
+    return events.map((each) => (each.type === 'assistant' ? { ...each, piece: true } : each));
+  }
+
   return [
     (event) => (isOpencode(event) ? opencode(event) : undefined),
     (event) => (/^(thread|turn|item)\./.test(textOf(event.type)) ? codex(event) : undefined),
     (event) => (isGemini(event) ? gemini(event) : undefined),
     (event) => {
       const known = asClaude(event, () => `unnamed-block-${++unnamed}`);
-      return known === undefined ? undefined : claude(known);
+      return known === undefined ? undefined : readMessage(known, claude(known));
     },
     modelResponseReader(),
     simpleEventReader(),
@@ -141,16 +176,21 @@ function asClaude(event: JsonObject, nameCall: () => string): JsonObject | undef
     default:
       break;
   }
-  const role = event.type === 'message' || event.type === undefined ? event.role : event.type;
+  const wrapped = asObject(event.message ?? event.llm_message);
+  const isWrapped = wrapped === (event.message ?? event.llm_message);
+  const message = isWrapped ? wrapped : event;
+  const isMessage = event.type === undefined || messageType.test(textOf(event.type));
+  const role = isMessage ? (event.role ?? wrapped.role) : event.type;
   if (role !== 'assistant' && role !== 'user') return undefined;
-  const isWrapped = asObject(event.message) === event.message;
-  const message = isWrapped ? asObject(event.message) : event;
   const content = typeof message.content === 'string' && isWrapped ? [textBlock(message.content)] : message.content;
   if (!Array.isArray(content)) return undefined;
   const blocks = content.map((block) => asBlock(asObject(block), nameCall));
   if (blocks.length > 0 && !blocks.some(({ type }) => knownBlock.test(textOf(type)))) return undefined;
-  return { ...event, type: role, message: { ...message, content: blocks } };
+  return { ...event, type: role, message: { ...message, content: blocks }, isWrapped: isWrapped && isMessage };
 }
+
+/** Types of lines that wrap a message of any role. */
+const messageType = /^(message|message_end|assistant_message|MessageEvent)$/;
 
 const knownBlock =
   /^(text|tool_use|tool_result|thinking|redacted_thinking|image|document|server_tool_use|\w+_tool_result)$/;
@@ -176,6 +216,18 @@ function asBlock(block: JsonObject, nameCall: () => string): JsonObject {
       };
     case 'tool-result':
       return { type: 'tool_result', tool_use_id: block.toolCallId, content: block.output ?? block.result };
+    case 'toolCall':
+      return { type: 'tool_use', id: block.id ?? nameCall(), name: block.name, input: block.arguments ?? block.args };
+    case 'toolRequest': {
+      const { name, arguments: input } = asObject(asObject(block.toolCall).value ?? block.toolCall);
+      return { type: 'tool_use', id: block.id ?? nameCall(), name, input };
+    }
+    case 'toolResponse': {
+      const result = asObject(block.toolResult);
+      const { content = result.value } = asObject(result.value);
+      const isError = result.status === 'error' || asObject(result.value).isError === true;
+      return { type: 'tool_result', tool_use_id: block.id, content: content ?? result.error, is_error: isError };
+    }
     default:
       return block;
   }

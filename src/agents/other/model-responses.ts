@@ -7,7 +7,8 @@ import { textOf } from '../../core/foreign-text.ts';
 import { openCallsMax, textLengthMax } from '../../core/limits.ts';
 import type { AgentEvent } from '../reading/agent-event.ts';
 import { asList, asObject, asText, type JsonObject, noEvents } from '../reading/reader.ts';
-import { findText, parseCallInput, readUsage, type ShapeReader } from './simple-events.ts';
+import { readUsage } from './reported-usage.ts';
+import { findText, parseCallInput, type ShapeReader } from './simple-events.ts';
 
 /** A call whose arguments arrive in pieces. */
 interface PartialCall {

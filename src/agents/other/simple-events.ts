@@ -4,10 +4,10 @@
  */
 
 import { textOf } from '../../core/foreign-text.ts';
-import { openCallsMax } from '../../core/limits.ts';
-import { readAnyTokens } from '../../core/prices/any-tokens.ts';
-import type { AgentEvent, ToolResultEvent, UsageEvent } from '../reading/agent-event.ts';
-import { asObject, asText, type Draft, type JsonObject, noEvents } from '../reading/reader.ts';
+import { openCallsMax, plainWordsMin } from '../../core/limits.ts';
+import type { AgentEvent, ToolResultEvent } from '../reading/agent-event.ts';
+import { asList, asObject, asText, type Draft, type JsonObject, noEvents } from '../reading/reader.ts';
+import { readUsage } from './reported-usage.ts';
 
 /** Reads a parsed event; returns undefined if it is not understood. */
 export type ShapeReader = (event: JsonObject) => readonly AgentEvent[] | undefined;
@@ -17,7 +17,10 @@ const silentTypes = new Set(
   (
     'ping start start_step step_start step_started finish status session_end reasoning thinking turn_start turn_end ' +
     'turn_started turn_ended message_start message_end text_start text_end reasoning_start reasoning_delta ' +
-    'reasoning_end thinking_start thinking_delta thinking_end tool_input_start tool_input_delta tool_input_end'
+    'reasoning_end thinking_start thinking_delta thinking_end tool_input_start tool_input_delta tool_input_end ' +
+    'message_update message_delta assistant_message_delta assistant_turn_start assistant_turn_end ' +
+    'assistant_reasoning assistant_reasoning_delta tool_execution_update tool_execution_progress agent_start ' +
+    'agent_end session session_start session_started run_started complete completed completion done end finished'
   ).split(' '),
 );
 
@@ -41,11 +44,61 @@ export function simpleEventReader(): ShapeReader {
     return [{ type: 'tool_use', id, name, input: parseCallInput(input) }];
   }
 
+  /** A call and its result as one type, told apart by `subtype`: `{"tool_call":{"readToolCall":{"args":…}}}`. */
+  function readCallStage(event: JsonObject): AgentEvent[] | undefined {
+    const { tool_call: inner, subtype, ...rest } = event;
+    const [key = '', value] = Object.entries(asObject(inner)).find(([, each]) => asObject(each) === each) ?? [];
+    const isNamed = asText(asObject(inner).name) !== undefined;
+    const call = isNamed ? asObject(inner) : asObject(value);
+    const name = isNamed ? call.name : key.replace(/ToolCall$/, '');
+    if (subtype !== 'completed') return readCall({ ...call, name, ...rest });
+    const result = asObject(event.result ?? call.result);
+    const failure = result.error ?? result.failure ?? result.rejected ?? result.timeout;
+    return readCallResult({
+      ...rest,
+      output: event.result ?? call.result,
+      ...(failure !== undefined && { error: true }),
+    });
+  }
+
+  /** What an agent did, named by `action` or by the tool: `{"type":"action","action":"run","command":"ls"}`. */
+  function readAction(event: JsonObject): readonly AgentEvent[] | undefined {
+    const {
+      type,
+      kind,
+      id,
+      tool_call_id: call,
+      action,
+      args,
+      timestamp,
+      source,
+      thought,
+      tool_name,
+      ...fields
+    } = event;
+    const name = asText(tool_name) ?? asText(action);
+    if (name === undefined || name === 'message') {
+      const text = asText(asObject(args).content) ?? asText(event.content);
+      return name === undefined || text === undefined ? undefined : [{ type: 'assistant', text }];
+    }
+    if (/^(finish|think|system|recall)$/.test(name)) return noEvents;
+    const input = asObject(action) === action ? action : (args ?? fields);
+    return readCall({ name, input, ...(call === undefined ? { id } : { id: call }) });
+  }
+
+  function readObservation(event: JsonObject): AgentEvent[] | undefined {
+    const { id, cause, tool_call_id: call, observation, ...fields } = event;
+    const seen = asObject(observation);
+    const output = event.content ?? (seen === observation ? (seen.content ?? seen) : undefined);
+    const link = call ?? cause;
+    return readCallResult({ ...seen, ...fields, output, ...(link !== undefined && { id: link }) });
+  }
+
   function readCallResult(event: JsonObject): AgentEvent[] | undefined {
     const id = findText(event, callIdNames) ?? openUnnamed.shift();
     if (id === undefined) return undefined;
     const result: Draft<ToolResultEvent> = { type: 'tool_result', id, ok: isOk(event) };
-    result.output = event.output ?? event.content ?? event.result ?? event.text;
+    result.output = event.output ?? event.content ?? event.result ?? event.value ?? event.text;
     const error = describeError(event.error);
     if (error !== undefined) result.error = error;
     return [result];
@@ -57,9 +110,20 @@ export function simpleEventReader(): ShapeReader {
       case 'assistant_message':
       case 'agent_message': {
         const text = [event.text, event.content, event.message].find((each) => typeof each === 'string');
+        const requests = asList(event.toolRequests ?? event.toolCalls ?? event.tool_calls);
+        const calls = requests.flatMap((each) => readCall(asObject(each)) ?? []);
+        if (calls.length > 0) return text ? [{ type: 'assistant', text, toolUse: true }, ...calls] : calls;
         if (text === undefined) return undefined;
         const { toolUse } = event;
         return [{ type: 'assistant', text, ...(typeof toolUse === 'boolean' && { toolUse }) }];
+      }
+      case 'text':
+      case 'message': {
+        const text = asText(event.text) ?? asText(event.content);
+        if (text === undefined || (kind === 'message' && event.role !== 'assistant')) return undefined;
+        // Programs print whole texts and pieces under this name; a piece has few words.
+        const isPiece = kind === 'text' && text.split(/\s+/, plainWordsMin).length < plainWordsMin;
+        return [{ type: 'assistant', text, ...(isPiece && { piece: true }) }];
       }
       case 'text_delta': {
         const text = asText(event.text) ?? asText(event.delta) ?? asText(event.textDelta);
@@ -67,13 +131,36 @@ export function simpleEventReader(): ShapeReader {
       }
       case 'tool_use':
       case 'tool_call':
+        return asObject(event.tool_call) === event.tool_call ? readCallStage(event) : readCall(event);
+      case 'tool_start':
+      case 'tool_started':
+      case 'tool_call_started':
+      case 'tool_execution_start':
+      case 'tool_execution_started':
         return readCall(event);
       case 'tool_result':
       case 'tool_error':
       case 'tool_output':
+      case 'tool_end':
+      case 'tool_finished':
+      case 'tool_completed':
+      case 'tool_call_completed':
+      case 'tool_execution_end':
+      case 'tool_execution_complete':
+      case 'tool_execution_completed':
         return readCallResult(kind === 'tool_error' ? { is_error: true, ...event } : event);
+      case 'action':
+      case 'action_event':
+        return readAction(event);
+      case 'observation':
+      case 'observation_event':
+        return readObservation(event);
       case 'usage':
+      case 'tokens':
       case 'token_usage':
+      case 'token_count':
+      case 'assistant_usage':
+      case 'model_usage':
       case 'finish_step':
         return readUsage(event, () => `unnamed-usage-${++unnamed}`);
       case 'user':
@@ -97,26 +184,16 @@ export function simpleEventReader(): ShapeReader {
 
   return (event) => {
     const agent = findText(event, ['taskId', 'task_id', 'task']);
-    const events = readFields(event, toSnakeCase(textOf(event.type)));
+    const kind = toSnakeCase(asText(event.type) ?? asText(event.event) ?? asText(event.kind) ?? '');
+    const inner = asObject(event.data ?? event.payload);
+    // Some programs put the fields of an event into an envelope.
+    const events = readFields(event, kind) ?? (inner === none ? undefined : readFields({ ...inner, type: kind }, kind));
     return agent === undefined ? events : events?.map((each) => ({ ...each, agent }) as AgentEvent);
   };
 }
 
 /** The ids of a call, as programs name them. */
 const callIdNames = 'id call_id callId tool_use_id toolUseId tool_call_id toolCallId tool_id toolId callID'.split(' ');
-
-/** Reads the usage of an event: in its field `usage`, or its own fields. Undefined if no count can be read. */
-export function readUsage(event: JsonObject, nameUsage: () => string): readonly AgentEvent[] | undefined {
-  const tokens = readAnyTokens({ ...event, ...asObject(event.usage) });
-  const costUsd = [event.costUsd, event.cost_usd, event.total_cost_usd].find((each) => typeof each === 'number');
-  if (tokens === undefined && costUsd === undefined) return undefined;
-  const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const usage: Draft<UsageEvent> = { type: 'usage', id: asText(event.id) ?? nameUsage(), ...(tokens ?? none) };
-  const model = asText(event.model);
-  if (model !== undefined) usage.model = model;
-  if (costUsd !== undefined && costUsd >= 0) usage.costUsd = costUsd;
-  return [usage];
-}
 
 /** Arguments that a program prints as a JSON text. */
 export function parseCallInput(input: unknown): unknown {
@@ -137,6 +214,8 @@ function isOk(event: JsonObject): boolean {
   if (typeof event.exit_code === 'number' && event.exit_code !== 0) return false;
   return !failedStatus.test(textOf(event.status ?? ''));
 }
+
+const none = asObject(undefined);
 
 function describeError(error: unknown): string | undefined {
   return asText(error) ?? asText(asObject(error).message);

@@ -12,18 +12,20 @@ export interface TokenCounts {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const inputNames =
-  'input_tokens inputTokens prompt_tokens promptTokens promptTokenCount prompt_token_count input prompt'.split(' ');
+const inputNames = (
+  'input_tokens inputTokens prompt_tokens promptTokens promptTokenCount prompt_token_count inputTokenCount tokensIn ' +
+  'tokens_in input prompt'
+).split(' ');
 const outputNames = (
-  'output_tokens outputTokens completion_tokens completionTokens candidatesTokenCount candidates_token_count output ' +
-  'completion'
+  'output_tokens outputTokens completion_tokens completionTokens candidatesTokenCount candidates_token_count ' +
+  'outputTokenCount tokensOut tokens_out output completion'
 ).split(' ');
 /** Thoughts that are not part of the output. */
 const thoughtNames = ['thoughtsTokenCount', 'thoughts_token_count'];
-const totalNames = ['total_tokens', 'totalTokens', 'totalTokenCount', 'total_token_count'];
+const totalNames = ['total_tokens', 'totalTokens', 'totalTokenCount', 'total_token_count', 'tokens'];
 /** Cached input that is not part of the input, and that is. */
-const separateReadNames = ['cache_read_input_tokens', 'cacheReadInputTokens'];
-const separateWriteNames = ['cache_creation_input_tokens', 'cacheCreationInputTokens'];
+const separateReadNames = ['cache_read_input_tokens', 'cacheReadInputTokens', 'cacheRead', 'cache_read'];
+const separateWriteNames = ['cache_creation_input_tokens', 'cacheCreationInputTokens', 'cacheWrite', 'cache_write'];
 const includedReadNames = (
   'cacheReadTokens cache_read_tokens cached_input_tokens cachedInputTokens cached_tokens cachedTokens ' +
   'cachedContentTokenCount cached_content_token_count'
