@@ -266,7 +266,7 @@ test('attack 02: a tmux that the agent started belongs to the agent while its ru
 test('attack 02: an agent may halt, which is recorded as the order of an agent', async () => {
   const place = home();
   // The agent may be faster than the task of its run.
-  const script = `until ${command} halt --all --reason enough; do sleep 0.2; done; sleep 120`;
+  const script = `until ${command} halt --all --reason enough | grep -q ^halted; do sleep 0.2; done; sleep 120`;
   const below = place.start(['run', '--', 'sh', '-c', script]);
   assert.equal((await below.finished).code, 75);
   const given = open(place, (store) => store.tail(0)).findLast(({ type }) => type === 'order-given');

@@ -63,19 +63,23 @@ function reportOrder(
   { out, err }: Terminal,
 ): number {
   // `pause --all` also applies to later tasks; a resumed task may have ended meanwhile.
-  const worked = acknowledged.length > 0 || order === 'resume' || (order === 'pause' && target === null);
+  const isDone = order === 'resume' || (order === 'pause' && target === null);
+  // An order for all tasks of a store on which none runs has nothing to do.
+  const isIdle = order === 'halt' && target === null && acknowledged.length + silent.length === 0;
+  const worked = acknowledged.length > 0 || isDone || isIdle;
   if (asJson) out(JSON.stringify({ order, target, tasks: acknowledged, silent }, null, 2));
   else {
     for (const id of acknowledged) out(`${doneWords[order]} ${sanitizeText(id)}`);
     if (order === 'pause' && target === null) out('New tasks are paused too, until: switchgear resume --all');
     if (order === 'resume' && acknowledged.length === 0)
       out(`removed the pause of ${sanitizeText(target ?? 'all tasks')}`);
+    if (isIdle) out('nothing to halt: no task runs on this store');
   }
   if (silent.length > 0) {
     const names = silent.map(sanitizeText).join(', ');
     err(`switchgear: no acknowledgement yet from ${names}; the order stays in force`);
   } else if (!worked) {
-    err(`switchgear: ${target === null ? 'no task runs' : `no task ${JSON.stringify(target)} runs`} on this store`);
+    err(`switchgear: no task ${JSON.stringify(target)} runs on this store`);
   }
   return worked ? exitCodes.ok : exitCodes.error;
 }
