@@ -18,6 +18,7 @@ import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
 import { type HookReports, openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
+import { bookLibraryNews, type LibraryNews, readLibraryCalls, writeCallLimit } from './library-calls.ts';
 import { bookNestedAgents, type NestedAgents } from './nested-agents.ts';
 
 /** The result of one attempt. */
@@ -48,8 +49,8 @@ export interface RunAccounting {
   readonly task: Task;
   readonly halt: Refusal | undefined;
   feed(event: AgentEvent): void;
-  /** Reads the session files of the agent and the reports of its hooks. */
-  poll(): void;
+  /** Reads the session files of the agent and the reports of its hooks; `isOver` after its process has ended. */
+  poll(isOver?: boolean): void;
   /** Stops the clocks of the task and its subagents. */
   pause(): void;
   /** Starts the clocks again. */
@@ -86,6 +87,10 @@ class AttemptAccounting implements RunAccounting {
   #record: RunRecord;
   #watch: SessionWatch | undefined;
   #usdAtHalt = 0;
+  readonly #readLibrary: () => LibraryNews;
+  /** What library programs did before the last poll, and is not booked yet. */
+  #libraryNews: readonly LibraryNews[] = [];
+  #hasStreamCalls = false;
   /** The counts of earlier tasks of the run, and the sum that the outer run has. */
   #totalsBefore: RunTotals = { calls: 0, micros: 0, tokens: 0 };
   #reportedTotal = 0;
@@ -108,6 +113,8 @@ class AttemptAccounting implements RunAccounting {
     this.#nestedAgents = bookNestedAgents(gear, (conversation, agent) => this.#isOwn(conversation, agent));
     this.#task = this.#startTask({ ...runTask.task, id: firstTask });
     this.#accounting = this.#startAccounting();
+    this.#readLibrary = readLibraryCalls(launched.libraryCalls);
+    writeCallLimit(launched.libraryCalls, captureTask(gear, this.#task.id), this.#isProgram);
     this.#savedMs = clock.nowMs();
     const { policyId: policy } = context;
     this.#record = { ...launched.record, policy, ...(runTask.below && { below: runTask.below }) };
@@ -181,6 +188,7 @@ class AttemptAccounting implements RunAccounting {
 
   /** Accounts an event of the agent's stream, or of its session files. */
   feed(event: AgentEvent, source: 'stream' | 'files' = 'stream'): void {
+    if (event.type === 'tool_use') this.#hasStreamCalls = true;
     if (newsEventTypes.has(event.type)) this.#pollIfDue();
     const conversation = event.type === 'session' ? event.id : undefined;
     // A tool can write to session files, so a file names the conversation only while none is known.
@@ -200,14 +208,36 @@ class AttemptAccounting implements RunAccounting {
     this.#accounting.account(event);
   }
 
-  poll(): void {
+  poll(isOver = false): void {
     this.#isPolling = true;
     for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event, 'files'));
     this.#attempt(() => this.#hookReports.applyHalt(this.#task));
     this.#attempt(() => this.#nestedAgents.poll(this.#hookReports.nested, this.#task));
+    this.#attempt(() => this.#bookLibrary(isOver));
     this.#attempt(() => this.#reportToOuterRun());
     this.#isPolling = false;
     this.#polledMs = this.#context.clock.nowMs();
+  }
+
+  /** Whether a program that no reader knows runs here: the guarded calls of its code are its own calls. */
+  get #isProgram(): boolean {
+    return this.#launched.agent.cli === 'other';
+  }
+
+  /**
+   * Books the guarded calls of library programs: as calls of the run if its command is such a program, else as those of
+   * a nested agent. A program that also prints its calls is counted by its stream alone.
+   */
+  #bookLibrary(isOver: boolean): void {
+    const news = this.#readLibrary();
+    // The line of a call may still be on its way, so calls are booked one poll later.
+    const due = isOver ? [...this.#libraryNews, news] : this.#libraryNews;
+    this.#libraryNews = isOver ? [] : [news];
+    for (const each of due) {
+      if (each.calls === 0 && each.costs.length === 0) continue;
+      if (!this.#isProgram) this.#nestedAgents.bookLibrary(each, this.#task);
+      else if (!this.#hasStreamCalls) bookLibraryNews(this.#task, each);
+    }
   }
 
   /** A session file is written by others: a line that cannot be handled is counted, and the rest is read. */
@@ -274,7 +304,7 @@ class AttemptAccounting implements RunAccounting {
   finish(how: 'done' | 'error', halt: Refusal | undefined): AttemptSummary {
     const { gear, setStatusTask } = this.#context;
     this.#cancelPoll();
-    this.poll();
+    this.poll(true);
     this.#watch?.close();
     const below = this.#findBelow(halt);
     this.#accounting.end();

@@ -95,7 +95,7 @@ export async function runAttempt(
     await child.drain(clock, maxDrainMs, () => tree.scan().length > 0);
     outputReader.end(ending === undefined);
     // Reads the last reports of hooks and orders before the result is final.
-    accounting.poll();
+    accounting.poll(true);
     sweep(runtimeOf(context.gear));
     const ended = await ending; // The last printed line may have caused a halt.
     // A limit that ends what the agent has left running does not change how the agent ended.

@@ -22,6 +22,7 @@ import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
 import { findStoreAddress, formatAddress, passwordOf } from '../store-option.ts';
+import { createLibraryCallFiles, deleteLibraryCallFiles } from './library-calls.ts';
 import type { RunCommandOptions } from './options.ts';
 import { saveTerminalState } from './terminal-state.ts';
 
@@ -54,6 +55,8 @@ export interface LaunchedRun {
   /** Dismisses the watchdog and deletes the file with the store's password, after the agent has ended. */
   release(): void;
   readonly child: Child | StartFailure;
+  /** The file in which library programs below the run count their calls. */
+  readonly libraryCalls: string | undefined;
 }
 
 export async function launch(
@@ -77,6 +80,7 @@ export async function launch(
   const chosen = [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added];
   const program = options.contain ? containCommand(chosen, terminal.env) : chosen;
   const agentStore = shareStore(options, terminal, task);
+  const libraryCalls = createLibraryCallFiles(terminal.env, task);
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal, file: agentStore.passwordFile });
   let record: RunRecord = {
     task,
@@ -101,6 +105,7 @@ export async function launch(
       ...agentStore.env,
       SWITCHGEAR_SESSION: session,
       SWITCHGEAR_TASK: task,
+      SWITCHGEAR_RUN_CALLS: libraryCalls,
       [mark]: '1',
     },
     ownsTerminal,
@@ -124,9 +129,11 @@ export async function launch(
     stopWatching();
     watchdog.dismiss();
     if (agentStore.passwordFile !== undefined) rmSync(agentStore.passwordFile, { force: true });
+    deleteLibraryCallFiles(libraryCalls);
   };
   const unmarkedMembers = () => unmarked;
-  return { ...launchInfo, orderedSinceMs, signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
+  const parts = { signal, restoreTerminal, tree, watchdog, unmarkedMembers, release, child };
+  return { ...launchInfo, libraryCalls, orderedSinceMs, ...parts };
 }
 
 /** The variables with settings, no secrets; those of a run that an agent started may be the agent's. */

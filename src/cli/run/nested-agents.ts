@@ -13,6 +13,7 @@ import { secsMax } from '../../core/limits.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { entryPlace, halt, priceUsage, runtimeOf, type TaskStart } from '../../guard/internal.ts';
 import type { NestedAgent } from '../../supervisor/hook-mailbox.ts';
+import { bookLibraryNews, type LibraryNews } from './library-calls.ts';
 
 /** What the run knows of a nested agent. */
 interface BookedAgent {
@@ -27,6 +28,8 @@ interface BookedAgent {
 export interface NestedAgents {
   /** Books what nested agents did since the last poll on child tasks of `root`. */
   poll(reports: Readonly<Record<string, NestedAgent>>, root: Task): void;
+  /** Books the guarded calls of library programs on a child task of `root`. */
+  bookLibrary(news: LibraryNews, root: Task): void;
 }
 
 const readers: Readonly<Record<string, () => Reader>> = {
@@ -87,6 +90,15 @@ export function bookNestedAgents(
       charges.push({ costUsd: Math.max(0, micros - agent.micros - 0.5) / 1_000_000, tokens: tokens - agent.tokens });
     Object.assign(agent, { calls, micros, tokens });
     if (newCalls <= 0 && charges.length === 0) return;
+    bookOnChild(host, root, (child) => {
+      for (let n = 0; n < newCalls && child.halt === undefined; n++)
+        child.observe({ type: 'tool_use', name: 'nested call' });
+      for (const { tokens: inputTokens, ...usage } of charges)
+        child.observe({ type: 'usage', ...usage, inputTokens, outputTokens: 0 });
+    });
+  }
+
+  function bookOnChild(host: string, root: Task, book: (child: Task) => void): void {
     const options: TaskStart = {
       id: `${root.id.slice(0, 100)}/nested-${++started}`,
       agent: host,
@@ -96,10 +108,7 @@ export function bookNestedAgents(
       limits: { maxIdleSecs: secsMax, maxDurationSecs: secsMax },
     };
     const child = gear.startTask(options);
-    for (let n = 0; n < newCalls && child.halt === undefined; n++)
-      child.observe({ type: 'tool_use', name: 'nested call' });
-    for (const { tokens: inputTokens, ...usage } of charges)
-      child.observe({ type: 'usage', ...usage, inputTokens, outputTokens: 0 });
+    book(child);
     const node = runtime.tasks.get(child.id);
     if (node?.haltStop !== undefined && root.halt === undefined)
       halt(runtime, node, { ...node.haltStop, ends: 'root' }, host, runtime.clock.nowMs());
@@ -107,6 +116,7 @@ export function bookNestedAgents(
   }
 
   return {
+    bookLibrary: (news, root) => bookOnChild('library', root, (child) => bookLibraryNews(child, news)),
     poll(reports, root) {
       for (const [session, report] of Object.entries(reports)) {
         if (root.halt !== undefined) return;

@@ -6,6 +6,7 @@ import { backgroundOf, checkPolicy } from '../../policy/check/check-policy.ts';
 import { applyEnvironment } from '../../policy/environment.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import { createJointBudgets } from '../budgets/joint-budgets.ts';
+import { withRunCalls } from '../budgets/run-calls.ts';
 import { createContent } from './argument-content.ts';
 
 export const policyEngine: PolicyEngine = {
@@ -21,7 +22,7 @@ export const policyEngine: PolicyEngine = {
       ignored: [...(background.ignored ?? []), ...ignored],
       loosened: [...(background.loosened ?? []), ...loosened],
       project: background.project,
-      budgets: createJointBudgets(settings.budgets),
+      budgets: withRunCalls(createJointBudgets(settings.budgets), env),
       content: createContent(settings.journal),
       rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),
     };
