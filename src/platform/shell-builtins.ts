@@ -35,7 +35,8 @@ export function applyBuiltin(
     }
   } else if (program === 'read' && input !== undefined) {
     const values = input.split('\n').filter((line) => line !== '');
-    for (const name of args.filter((arg) => !arg.startsWith('-'))) variables.set(name, values);
+    for (const name of args.filter((arg) => !arg.startsWith('-')))
+      variables.set(name, values.length === 0 ? [''] : values);
   } else if (/^(mapfile|readarray)$/.test(program) && input !== undefined) {
     variables.set(args.findLast((arg) => !arg.startsWith('-')) ?? 'MAPFILE', [input.split('\n').join(fieldMark)]);
   } else if (program === 'printf' && args[0] === '-v') {

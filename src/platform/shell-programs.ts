@@ -241,11 +241,16 @@ export function findOutput(
 
 /** The column that `awk '{print $N}'` prints. */
 function selectColumn(args: readonly string[], input: string): string | undefined {
-  const [, column] = /^\s*(?:\/[^/]*\/)?\s*\{\s*print\s+\$(\d+);?\s*\}\s*$/.exec(args.at(-1) ?? '') ?? [];
+  const program = args.at(-1) ?? '';
+  if (program.length > columnProgramMax) return undefined;
+  const [, column] = /^\s*(?:\/[^/]*\/)?\s*\{\s*print\s+\$(\d+);?\s*\}\s*$/.exec(program) ?? [];
   if (column === undefined) return undefined;
   const select = (line: string) => (column === '0' ? line : (line.trim().split(/\s+/)[Number(column) - 1] ?? ''));
   return input.split('\n').map(select).join('\n');
 }
+
+/** The longest program of `awk` that may print a column and nothing else. */
+const columnProgramMax = 100;
 
 /** The lines that `grep` prints; all of them if its pattern is no plain text. */
 function selectLines(args: readonly string[], pattern: string, input: string): string {

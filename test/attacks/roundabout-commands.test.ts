@@ -140,6 +140,9 @@ const roundabout: Readonly<Record<string, readonly string[]>> = {
     "lua -e 'os.remove[[switchgear.toml]]'",
     "lua5.4 -e 'os.remove([==[switchgear.toml]==])'",
     `lua -e 'os.execute("rm switchgear.toml")'`,
+    "perl -e 'open(F, q(>switchgear.toml))'",
+    `python3 -c "import subprocess; subprocess.run(['rm', '-r', '.claude'])"`,
+    `node -e "spawnSync('git', ['checkout', '--', 'switchgear.toml'])"`,
     `lua -e "os.remove('switch'..'gear.toml')"`,
   ],
   'makefiles and scripts of the same call': [
@@ -182,6 +185,7 @@ const roundabout: Readonly<Record<string, readonly string[]>> = {
     `cp ${bin} /tmp/other-name.cjs && node /tmp/other-name.cjs reset --all`,
     `cp -r ${root} /tmp/other-tree && node /tmp/other-tree/bin/switchgear.cjs reset --all`,
     `ln -s ${bin} s && ./s reset --all`,
+    'git clone https://example.com/x.git y && node y/bin/switchgear.cjs reset --all',
     `node -e "import('${root}/src/cli/main.ts').then((m) => m.main(['reset', '--all']))"`,
     `node -e "require('${root}/src/cli/main.ts').main(['inbox', 'approve', 'x'])"`,
   ],
@@ -212,6 +216,8 @@ const roundabout: Readonly<Record<string, readonly string[]>> = {
     'pgrep -f switchgear | xargs kill -9',
     "ps aux | grep switchgear | awk '{print $2}' | xargs kill",
     `node -e "process.kill(${supervisor})"`,
+    `python3 -c "import subprocess; subprocess.run(['pkill', '-f', 'switchgear'])"`,
+    'pgrep -f switchgear | while read p; do kill -9 $p; done',
     `python3 -c "import os; os.kill(${supervisor}, 9)"`,
   ],
   'agent CLIs without hooks': [
@@ -373,4 +379,22 @@ test('attack 02: the supervisor of a real run and its watchdog are protected fro
     env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: `sqlite:${join(folder, 'state.db')}` },
   });
   assert.deepEqual(stdout.trim().split('\n').slice(0, 3), ['deny', 'deny', 'pass']);
+});
+
+test('attack 27: calls that are made to keep the checks busy are read in bounded steps', () => {
+  const many = 120_000;
+  const volumes = Array.from({ length: 20 }, (_, at) => `-v '/${at + 1} /${at + 1} /${at + 1}:/${at}'`).join(' ');
+  const busy = [
+    `perl -e '${'q('.repeat(many / 2)}unlink'`,
+    `lua -e '${'['.repeat(many)} os.remove'`,
+    `make --eval='${':'.repeat(many)}'`,
+    `make --eval='${'$(shell '.repeat(many / 8)}'`,
+    `pkill -f '${'('.repeat(many)}'`,
+    `ps | awk '${' '.repeat(many)}'`,
+    `codex -c '${' '.repeat(many)}'`,
+    `docker run ${volumes} a echo /0`,
+    'printf "" | while read f; do rm "$f"; done',
+  ];
+  // A check without bounds would take hours for some of them.
+  for (const command of busy) assert.doesNotThrow(() => inShell(command));
 });

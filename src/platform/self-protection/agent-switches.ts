@@ -3,7 +3,7 @@
 import { basename, join, resolve } from 'node:path';
 import { readRegularFile } from '../regular-file.ts';
 import type { ShellCommand } from '../shell-reading.ts';
-import { containsText, type OwnTargets, searchedBytesMax } from './own-files.ts';
+import { containsText, type OwnTargets, pathLengthMax, searchedBytesMax } from './own-files.ts';
 
 type AgentCli = 'claude' | 'codex' | 'gemini';
 
@@ -14,7 +14,10 @@ function findAgentCli([program = '', ...args]: readonly string[]):
   const name = basename(program).replace(/(@[^/]*)$/, '');
   if (/^(node|bun|deno)$/.test(name)) {
     const at = args.findIndex((arg) => !arg.startsWith('-'));
-    const [, cli] = /[\\/](claude|codex|gemini)(?:-code|-cli)?[\\/](?:.*[\\/])?[\w.-]+$/.exec(args[at] ?? '') ?? [];
+    const [, cli] =
+      /[\\/](claude|codex|gemini)(?:-code|-cli)?[\\/](?:.*[\\/])?[\w.-]+$/.exec(
+        (args[at] ?? '').slice(-pathLengthMax),
+      ) ?? [];
     return cli === undefined ? undefined : { cli: cli as AgentCli, args: args.slice(at + 1) };
   }
   const [, cli] = /^(claude|codex|gemini)(?:-code|-cli)?(?:\.[cm]?js|\.exe)?$/.exec(name) ?? [];
@@ -97,8 +100,9 @@ function isSwitchedOn(value: unknown): boolean {
 function findCodexSwitch({ args, valuesFor, targets }: SwitchPlace): string | undefined {
   const settings = [...valuesOf(args, '-c'), ...valuesOf(args, '--config')];
   const off = settings.find((setting) => {
-    const [, key = '', value = ''] = /^\s*([^=]*?)\s*=(.*)$/s.exec(setting) ?? [];
-    const plain = key.replaceAll(/["'\s]/g, '');
+    const at = setting.indexOf('=');
+    const plain = setting.slice(0, Math.max(0, at)).replaceAll(/["'\s]/g, '');
+    const value = setting.slice(at + 1);
     if (/^features$/.test(plain)) return /hooks["']?\s*=\s*false/.test(value);
     if (/^features\.(codex_)?hooks$/.test(plain)) return value.trim() !== 'true';
     return /^hooks(\.|$)/.test(plain);

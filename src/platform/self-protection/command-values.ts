@@ -117,10 +117,10 @@ export function readMakefile(text: string): string {
   const lines = text.replaceAll('\\\n', ' ').split('\n');
   return lines
     .flatMap((line) => {
-      const inner = [...line.matchAll(/\$\(shell ([^)]*)\)/g)].map(([, script]) => script!);
+      const inner = [...line.matchAll(/\$\(shell ([^)]{0,500})\)/g)].map(([, script]) => script!);
       const [, name, value] = /^\s*(?:export\s+)?(\w+)\s*[:?+!]*=\s*(.*)$/.exec(line) ?? [];
       if (name !== undefined) return [...inner, `${name}=${quoteWord(value!)}`];
-      const recipe = /^\t(.*)$/s.exec(line)?.[1] ?? /^[^#=]*:[^;]*;(.*)$/s.exec(line)?.[1];
+      const recipe = /^\t(.*)$/s.exec(line)?.[1] ?? /^[^#=:]*:[^;]*;(.*)$/s.exec(line)?.[1];
       return recipe === undefined ? inner : [...inner, recipe.replace(/^[@+\s-]+/, '')];
     })
     .map((line) => line.replaceAll(/\$[({](\w+)[)}]/g, '$${$1}').replaceAll('$$', '$'))

@@ -1,8 +1,9 @@
 /** Containers with folders of this machine: what they mount, and the command inside with the paths outside. */
 
 import { basename, join, resolve } from 'node:path';
+import { shellTextMax } from '../../core/limits.ts';
 import { quoteWord } from '../shell-programs.ts';
-import { findOwnFile, findOwnParent, type OwnTargets } from './own-files.ts';
+import { findOwnFile, findOwnParent, type OwnTargets, pathLengthMax } from './own-files.ts';
 
 const engineName = /^(docker|podman|nerdctl|docker-compose)$/;
 /** Options of `docker run` without a value. */
@@ -80,12 +81,14 @@ function readMount(text: string, cwd: string): readonly Mount[] {
 /** A text with the paths of a mount as they are outside of the container. */
 function mapPaths(text: string, { source, target }: Mount): string {
   const inside = target.replace(/\/+$/, '');
-  if (inside === '') return text.replaceAll(/(^|[\s'"=])\//g, (_, before: string) => before + join(source, '/'));
+  if (inside === '')
+    return text.replaceAll(/(^|[\s'"=])\//g, (_, before: string) => before + join(source.slice(0, pathLengthMax), '/'));
   let mapped = '';
   let from = 0;
   for (let at = text.indexOf(inside); at !== -1; at = text.indexOf(inside, from)) {
     const end = at + inside.length;
     const isPath = !/[\w./-]/.test(text[at - 1] ?? ' ') && !/[\w.-]/.test(text[end] ?? '/');
+    if (mapped.length > shellTextMax) return text;
     mapped += text.slice(from, at) + (isPath ? source : inside);
     from = end;
   }

@@ -52,10 +52,14 @@ const plainNames =
   'podman kill pkill killall curl wget tar zip unzip cat head tail diff code make cd for set cargo go';
 const plainName = new RegExp(`^(${plainNames.replaceAll(' ', '|')})$`);
 
+export function isLaunchedProgram(word: string): boolean {
+  return launchedName.test(basename(word));
+}
+
 /** The command among the words of an unknown program that the program may launch, such as `firejail` or `uv run`. */
 export function findLaunchedWords(name: string, args: readonly string[]): readonly string[] | undefined {
   if (wordReaders.test(name) || plainName.test(name)) return undefined;
-  const at = args.findIndex((arg) => launchedName.test(basename(arg)));
+  const at = args.findIndex(isLaunchedProgram);
   return at === -1 || at === args.length - 1 ? undefined : args.slice(at);
 }
 
@@ -142,6 +146,8 @@ const programPath = /(?:^|\/)(?:switchgear(?:\.[cm]?js)?|(?:dist|src)\/cli\/[\w-
 
 function isOwnProgramFile(path: string, programs: readonly string[]): boolean {
   if (programs.includes(path) || programs.some((program) => isCopyOf(path, program))) return true;
+  // A file that is missing now may be cloned or unpacked by the same call.
+  if (/\/bin\/switchgear\.cjs$/.test(path) && !existsSync(path)) return true;
   return programPath.test(path) && isInPackage(path);
 }
 

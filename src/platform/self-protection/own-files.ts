@@ -89,7 +89,7 @@ export function findOwnFile(path: string, cwd: string, targets: OwnTargets, isRe
 }
 
 /** The longest path of the system. */
-const pathLengthMax = 4_096;
+export const pathLengthMax = 4_096;
 
 /** Names the protected file that a copy or move of sources into a folder would write. */
 export function findCopiedFile(

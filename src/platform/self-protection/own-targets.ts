@@ -21,6 +21,7 @@ import {
   findLaunchedWords,
   findOwnCommand,
   findRunnerScript,
+  isLaunchedProgram,
   isOwnProgram,
 } from './own-commands.ts';
 import {
@@ -332,9 +333,19 @@ function inspectCode(texts: readonly string[], cwd: string, run: (script: string
       if (isOwnProgram(literal.replace(/^file:\/\//, ''), cwd, targets))
         search.found ??= findOwnCommand([literal.replace(/^file:\/\//, ''), ...literals.slice(at + 1)], cwd, targets);
       else if (runsPrograms && /\s/.test(literal)) run(literal);
+      else if (runsPrograms && isLaunchedProgram(literal))
+        run(
+          literals
+            .slice(at, at + launchedWordsMax)
+            .map(quoteWord)
+            .join(' '),
+        );
     }
   }
 }
+
+/** The words of a list in a program that are taken as one command. */
+const launchedWordsMax = 16;
 
 /** Whether a command prints the names of the files that contain a text. */
 function listsMatches(name: string, args: readonly string[]): boolean {

@@ -63,8 +63,12 @@ function isNamed(name: string, args: readonly string[], { names, line }: OwnProc
   });
 }
 
+/** The longest pattern that is looked at. */
+const patternMax = 1_000;
+
 /** Whether a text may match a regular expression, which is not run: everything special in it stands for any text. */
 function mayMatch(pattern: string, text: string): boolean {
+  if (pattern.length > patternMax) return true;
   return pattern.split('|').some((part) => {
     // A set of one character stands for the character.
     const plain = part.replaceAll(/\[([^\]^\\])\]/g, '$1').replaceAll(/\\([^\w\s])/g, '$1');

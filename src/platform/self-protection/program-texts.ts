@@ -39,6 +39,7 @@ const writingCall = new RegExp(
     String.raw`write|append_?file|unlink|\brm(?:Sync|dir|tree|\()|rmtree|rename|truncat|copy_?file|shutil`,
     String.raw`\bcp(?:Sync)?\(|os\.(?:replace|remove|link|open)|\.remove(?:Sync)?\(|symlink|linkSync|chmod|chown`,
     String.raw`\bdump\(|FileUtils|File\.(?:delete|write|open)|'>|">|createWriteStream|sqlite|DatabaseSync`,
+    String.raw`\bq[qw]?\s?[^\w\s]\s?\+?>`,
     String.raw`file_put_contents|copy\(|open\s*\(?[^)\n]*,\s*(?:mode\s*=\s*)?['"][^'"\n]*[wax+>]`,
   ].join('|'),
   'i',
@@ -76,10 +77,16 @@ export function readCode(code: string): CodeText {
 }
 
 /** Quotes of JavaScript, Python and others, and `[[…]]` of Lua. */
-const quotedText = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|\[=*\[([^\]]*)\]=*\]/g;
-/** `q()`, `qq{}`, `qw//` and `%w[]` of Perl and Ruby. */
-const delimitedText =
-  /(?:\bq[qwxr]?|%[qQwWiIx]?)\s*(?:\(([^)]*)\)|\{([^}]*)\}|\[([^\]]*)\]|<([^>]*)>|([/|!#~^:,+@])([^\n]*?)\5)/g;
+const quotedText =
+  /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|\[={0,9}\[([^[\]]{0,500})\]={0,9}\]/g;
+/** `q()`, `qq{}`, `qw//` and `%w[]` of Perl and Ruby; bounded, so that unclosed ones take no time. */
+const delimitedText = new RegExp(
+  [
+    String.raw`(?:\bq[qwxr]?|%[qQwWiIx]?)\s?(?:\(([^()]{0,500})\)|\{([^{}]{0,500})\}`,
+    String.raw`\[([^[\]]{0,500})\]|<([^<>]{0,500})>|([/|!#~^:,+@])([^\n]{0,500}?)\5)`,
+  ].join('|'),
+  'g',
+);
 
 /** The quoted texts of a program. */
 function listLiterals(code: string): readonly string[] {
