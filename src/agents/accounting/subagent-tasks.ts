@@ -86,7 +86,8 @@ export function subagentTasks(
     const parentNode = sender?.node ?? rootNode;
     if (subagents.size >= workersMax) forgetEnded();
     if (subagents.size >= workersMax || parentNode.ended) return undefined;
-    const agent = asKeyName(name ?? 'subagent');
+    // A part of the agent's own work is known by its id, so that a raised limit is that of this part alone.
+    const agent = asKeyName(name ?? (isPart ? id : 'subagent'));
     const limits = subagentLimits && Object.hasOwn(subagentLimits, agent) ? subagentLimits[agent] : undefined;
     const options: TaskStart = {
       id: findFreeId(`${root.id.slice(0, 100)}/${asKeyName(id)}`),

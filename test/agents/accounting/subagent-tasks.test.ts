@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  accountEvents,
   claudeCodeReader,
   codexSessionReader,
   opencodeReader,
   plainTextReader,
   readerFor,
 } from '../../../src/agents/index.ts';
-import type { PolicyInput } from '../../../src/index.ts';
+import { createSwitchgear, type PolicyInput } from '../../../src/index.ts';
 import { readers, recording, type SupervisedRun, superviseRun, unpacked } from '../recording.ts';
 
 /** A stream of Claude Code, in which three subagents work in the background at once. */
@@ -376,4 +377,19 @@ test('codex: a subagent that its file reported completely is not started again b
     account({ type: 'subagent_ended', id: 'named', ok: true });
   }
   assert.equal(started().length, 5, 'where no call is ever told, each word of it is a new one');
+});
+
+test('each heartbeat task runs under its own name, so that a raised limit is that of one part', () => {
+  const gear = createSwitchgear({ log: 'silent' });
+  const limits: unknown[] = [];
+  const root = gear.startTask();
+  gear.on('task-started', (entry) => limits.push([entry.agent, entry.limits.maxToolCalls]));
+  const accounting = accountEvents(gear, root, { subagentLimits: { scrape: { maxToolCalls: 80 } } });
+  const reader = readerFor(['sh', 'job.sh'], { heartbeats: true }).reader();
+  for (const line of ['[heartbeat] starting scrape', '[heartbeat] starting index'])
+    for (const event of reader.read(line)) accounting.account(event);
+  assert.deepEqual(limits, [
+    ['scrape', 80],
+    ['index', 50],
+  ]);
 });

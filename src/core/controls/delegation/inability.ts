@@ -18,10 +18,28 @@ const adverbs = '(?:(?:also|still|currently|therefore|simply|really|just|unfortu
 const unable = either('unable to', 'not able to', 'not permitted', 'not allowed');
 const future = "(?:won't|will not|wasn't|weren't) (?:be )?able to";
 const negated = either('can ?not', "can't", 'can no longer', 'could not', "couldn't", future);
+/** What nobody misses: "I have no objections". */
+const notMissed = '(?! (?:objections?|preferences?|complaints?|doubts?|seat)\\b)';
 const noHaving = `(?:do not|don't|did not|didn't) ${adverbs}(?:have(?! to\\b)|know how)`;
-const missing = either(noHaving, 'lack', 'have no', 'failed to');
+const missing = either(noHaving, 'lack', `have no${notMissed}`, 'failed to');
+/** States in which nobody goes on: "I'm stuck", "we are out of ideas". */
+const stuck = either(
+  ...['blocked', 'stuck', 'at a loss', 'out of (?:ideas|options|my depth)', 'not authori[sz]ed', 'not capable of'],
+  ...['not in a position to', 'not equipped'],
+);
+const gaveUp = either(
+  ...['g[ai]ve up', 'had to (?:abandon|abort|give up|stop)', 'stopped trying', 'ran out of', 'never (?:got|received)'],
+  ...['know of no', "(?:do not|don't) (?:know the answer|see any file)", "(?:did not|didn't) (?:manage|succeed)"],
+  ...['have nothing to', "(?:haven't|have not) (?:got|managed|succeeded|found|received|downloaded)"],
+);
+/** What somebody else has to supply first: "I'd need access to the project". */
+const needed = either(
+  ...['more information', 'further information', 'additional information', 'access', 'permission', 'credentials'],
+  "(?:the|a|an|your) [\\w' -]{0,40}(?:access|key|number|password|permission|token|date)",
+);
+const failing = either('failed', 'fails', 'kept', 'keeps', 'reject', 'rejected', 'refused', 'denied', 'timed out');
 /** Verbs that are negated in praise and in passing: "I can't thank you enough". */
-const inPassing = '(?! (?:be (?:better|happier|more)|believe|complain|help but|stress|thank|wait)\\b)';
+const inPassing = '(?! (?:be (?:better|happier|more)|believe|complain|help but|recommend|stress|thank|wait)\\b)';
 /** "I searched everywhere but cannot find it": the subject stands before another verb. */
 const attempted = either('tried', 'searched', 'looked', 'checked', 'attempted', 'investigated', 'asked', 'called');
 
@@ -32,6 +50,41 @@ const firstPerson = pattern(
   "\\b(?:i|we)(?:'ve not| have not| haven't) been able to\\b",
   `\\b(?:i|we)(?:'ve| have)? ${attempted}\\b.{1,200}? (?:but|and) ${adverbs}${negated}\\b`,
   '\\b(?:not possible for (?:me|us)|(?:i|we) (?:must|have to) decline)\\b',
+  `\\b(?:i|we)(?:'m|'re| am| are| was| were) ${adverbs}${stuck}\\b`,
+  `\\b(?:i|we) ${adverbs}${gaveUp}\\b`,
+  `\\b(?:i|we)(?:'d| would|'ll| will)? ${adverbs}(?:need|require) ${needed}\\b`,
+  `\\b(?:i|we)(?:'ve| have)? (?:tried|attempted)\\b.{1,120}? but\\b.{1,80}?\\b${failing}\\b`,
+  "\\b(?:i|we)(?:'ve| have)? (?:looked|searched) .{1,120}? but\\b.{0,40}?(?:\\bnowhere|\\bnot in|n't in)\\b",
+  "\\b(?:i|we)(?:'ve| have)? (?:looked|searched)\\b.{1,120}? found nothing\\b",
+  '\\bmy (?:attempts?|search|query)\\b.{0,60}? (?:failed|came back empty|found nothing|was rejected|were rejected)\\b',
+  '\\b(?:i|we) .{1,120}? and (?:had to (?:abandon|abort|give up|stop)|gave up)\\b',
+  '\\bnothing (?:more |else )?(?:that )?(?:i|we) can do\\b|\\bwith the permissions (?:i|we)\\b',
+  '\\b(?:i|we) (?:am|are) .{0,60}? without access to\\b|\\b(?:i|we) \\w+ nothing out\\b',
+);
+
+const assignment = either(
+  ...['booking', 'build', 'compilation', 'crawl', 'deployment', 'job', 'migration', 'operation', 'order', 'report'],
+  ...['refund', 'request', 'task', 'transfer', 'upload', 'work', 'appointment', 'this', 'it'],
+);
+const notFinished = either(
+  "(?:could not|couldn't|can't|cannot|can not) be (?:completed|done|finished|fulfilled|carried out)",
+  "(?:did not|didn't) (?:go through|succeed)",
+  '(?:has|have) not been (?:made|done|issued|completed|sent|booked|finished)',
+);
+
+/** The work itself as the subject: "the deployment did not go through", "no booking was made". */
+const workUnfinished = pattern(
+  `\\b(?:the|that|my|our)? ?${assignment} ${notFinished}\\b(?! (?:without|by|until|yet)\\b)`,
+  `\\bno ${assignment} (?:was|were|has been|have been) (?:made|placed|created|sent|issued)\\b`,
+  '\\bnothing (?:was|has been|could be) (?:saved|done|made|sent|booked|created|written|delivered)\\b',
+);
+
+/** An answer whose first words are the outcome: "Task aborted", "Incomplete", "Unsuccessful: …". */
+const failedOutcome = pattern(
+  '^\\W*(?:(?:task|request|job|operation|result|status):? )?' +
+    either('aborted', 'incomplete', 'blocked', 'unsuccessful', 'not (?:done|completed|possible)') +
+    '(?=$|[:,])',
+  '^\\W*(?:nope|no luck|no success)\\b',
 );
 
 const label = '(?:\\w+ (?:blocked|failed|failure|error|incomplete)|\\w+): ?';
@@ -58,14 +111,28 @@ const done = either(
   ...['added', 'applied', 'booked', 'built', 'cancell?ed', 'changed', 'completed', 'confirmed', 'created', 'deleted'],
   ...['deployed', 'fixed', 'implemented', 'initiated', 'installed', 'merged', 'modified', 'moved', 'placed'],
   ...['processed', 'refactored', 'refunded', 'removed', 'renamed', 'replaced', 'resolved', 'rewrote', 'rewritten'],
-  ...['sent', 'set up', 'solved', 'submitted', 'transferred', 'updated', 'wrote', 'written'],
+  ...[
+    'attached',
+    'closed',
+    'linked',
+    'scheduled',
+    'sent',
+    'set up',
+    'solved',
+    'submitted',
+    'transferred',
+    'updated',
+    'wrote',
+    'written',
+  ],
 );
 
 /** Words that report finished work, if their clause has no negation. */
 const success = pattern(
   `^\\W*${done}\\b`,
   `\\b(?:(?:i|we)(?: have|'ve)?|(?:has|have) been|now) ${done}\\b`,
-  '\\b(?:done|fixed|finished|resolved|solved|succeeded|successful(?:ly)?|all set|is confirmed)\\b',
+  '\\b(?:done|fixed|finished|resolved|solved|succeeded|successful(?:ly)?|all set|(?:is|are) (?:booked|confirmed))\\b',
+  '\\b(?:second|third|next|other|last)(?: one| \\w+)? worked\\b',
   '\\b(?:now works?|works? now|working now|status: (?:completed|done|ok|success))\\b',
   "\\b(?:all|tests?|checks?) (?:now )?pass(?:es|ed|ing)?\\b|\\bchanges (?:i|we)(?: have|'ve)? made\\b",
   `\\b(?:all|every|each|\\d+)(?: [\\w-]+){1,3} (?:(?:is|are|was|were) )?${either(done, 'imported', 'exported')}\\b`,
@@ -89,8 +156,10 @@ export function reportsInability(text: string): boolean {
   return sentences.some(isInability) && !sentences.some((sentence) => sentence.split(clauseEnd).some(isSuccess));
 }
 
-function isInability(sentence: string): boolean {
-  return (withoutSubject.test(sentence) || firstPerson.test(sentence)) && !nothingWrong.test(sentence);
+function isInability(sentence: string, at: number): boolean {
+  if (at === 0 && failedOutcome.test(sentence)) return true;
+  const isUnable = withoutSubject.test(sentence) || firstPerson.test(sentence) || workUnfinished.test(sentence);
+  return isUnable && !nothingWrong.test(sentence);
 }
 
 function isSuccess(clause: string): boolean {
