@@ -178,7 +178,31 @@ test('prompt prints both prompt blocks with the limits of the policy', async (co
   assert.equal(code, 0);
   assert.match(out, /CircuitBreakerOpen/);
   assert.match(out, /77s/);
-  assert.match(out, /1 fail/);
+  assert.match(out, /failed once/);
+});
+
+test('prompt states the limits in force of tools and of workers, each with their own, and nothing that is not so', async (context) => {
+  const folder = folderWith(context, {
+    'switchgear.toml': `[task]\nmax_tool_calls = 20
+      [tools.deploy]\nfailure_threshold = 1\nrecovery = "manual"
+      [delegation]\non_trip = "deny"\n[delegation.worker_limits]\ncoder = 1\n`,
+    'observe.toml': 'mode = "observe"',
+  });
+  const { out } = await run(['prompt'], folder);
+  assert.match(out, /Every other tool: refused after 5 failures in a row, for 60s\./);
+  assert.match(out, /`deploy`: refused after 1 failure, until a person resets it\./);
+  assert.match(
+    out,
+    /Subagents and workers \(not tools\):\n- A subagent or worker that failed 2 times .*others still do\./,
+  );
+  assert.match(out, /`coder`: 1 failure\./);
+  assert.match(out, /ends after 20 tool calls/);
+  assert.doesNotMatch(out, /Waiting 60s|TERMINATE|AND tool calls/, 'another tool has another wait');
+  const plain = (await run(['prompt'])).out;
+  assert.match(plain, /Waiting 60s\..*Every tool: refused after 5 failures in a row, for 60s/s);
+  assert.match(plain, /failed 2 times is not asked again: the whole task ends/);
+  const observed = await run(['prompt', 'observe.toml'], folder);
+  assert.match(observed.err, /nothing is refused/);
 });
 
 const bin = fileURLToPath(new URL('../../bin/switchgear.cjs', import.meta.url));

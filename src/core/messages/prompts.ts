@@ -10,7 +10,11 @@ interface Recovery {
 /** The circuit breaker protocol with the effective wait; takes breaker settings or all settings. */
 export function protocolPrompt(settings: Recovery | { readonly circuitBreaker: Recovery }): string {
   const { recoveryTimeoutSecs, recovery } = 'circuitBreaker' in settings ? settings.circuitBreaker : settings;
-  const wait = recovery === 'manual' ? 'Waiting for a manual reset' : `Waiting ${recoveryTimeoutSecs}s`;
+  return formatProtocol(recovery === 'manual' ? 'Waiting for a manual reset' : `Waiting ${recoveryTimeoutSecs}s`);
+}
+
+/** The protocol with the words for the wait. */
+export function formatProtocol(wait: string): string {
   return `## 🛡️ CIRCUIT BREAKER PROTOCOL
 
 If you receive \`Error: CircuitBreakerOpen (System Paused)\`, or a result with \`circuit_open: true\`:
