@@ -320,6 +320,7 @@ export type EntryBody = {
     readonly type: 'failure-counted';
     readonly name: string;
     readonly error: string;
+    readonly message?: string;
     readonly actual: number;
     readonly limit: number;
 } | Omit<TextObserved, 'atMs'> | {
@@ -565,6 +566,7 @@ export interface Refusal {
     readonly remediation: string;
     readonly explanation: string;
     readonly name: string;
+    readonly lastError?: string;
     readonly retryAtMs?: number;
     readonly task?: string;
 }

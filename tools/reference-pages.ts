@@ -1,7 +1,7 @@
 /** The pages and tables that are made from the declarations of controls. `npm run reference` writes them. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { codes, controlDeclarations, findCode } from '../src/core/controls/registry.ts';
+import { codes, controlDeclarations, findCode, listSettingsOf } from '../src/core/controls/registry.ts';
 import { policySchema, settingsReference } from '../src/policy/index.ts';
 
 const root = new URL('../', import.meta.url);
@@ -23,7 +23,8 @@ const controls = controlDeclarations.map(({ name, summary }) => [name, summary.s
 function renderCodes(): string {
   const rows = codes.map((code) => {
     const { control, kind, means, remedy } = findCode(code);
-    return [`\`${code}\``, control, kind, means, remedy];
+    const settings = listSettingsOf(code).map((path) => `\`${path}\``);
+    return [`\`${code}\``, control, kind, means, remedy, settings.join(', ')];
   });
   return `# Error codes
 
@@ -31,7 +32,7 @@ A code is the reason of a refusal. Codes are API: new ones may be added, and non
 one call and the agent continues; \`halt\` ends the task. \`npm run reference\` writes this page from the
 declarations of the controls; do not edit it.
 
-${renderTable(['code', 'control', 'kind', 'means', 'what to do'], rows)}
+${renderTable(['code', 'control', 'kind', 'means', 'what to do', 'setting'], rows)}
 
 A budget beyond one task has the same codes as a task's own budget; its \`counters\` have a \`scope\`. It denies
 instead of halting if the call has no task, or if the store of the budget has not replied yet or is unavailable.

@@ -216,6 +216,8 @@ export type EntryBody =
       readonly type: 'failure-counted';
       readonly name: string;
       readonly error: string;
+      /** The message of the error, cut and without secrets; only if `journal.content` keeps texts. */
+      readonly message?: string;
       readonly actual: number;
       readonly limit: number;
     }

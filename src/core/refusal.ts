@@ -18,6 +18,8 @@ export interface Refusal {
   readonly explanation: string;
   /** The refused tool, model or worker, if any. */
   readonly name: string;
+  /** The last error of a target that keeps failing, cut and without secrets; only in the process that saw the error. */
+  readonly lastError?: string;
   /** When the call may pass, in the time of the gear's clock, which is that of `snapshot().atMs`; not a date. */
   readonly retryAtMs?: number;
   readonly task?: string;

@@ -10,6 +10,7 @@ import {
   hookWaitMaxMs,
   roundsMax,
 } from '../core/limits.ts';
+import { textForModel } from '../core/messages/model-text.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
@@ -171,7 +172,7 @@ export function recordOpenCall(
 
 function refuseCall(task: LoadedTask, event: MarkedCall, refusal: Refusal): HookDecision {
   const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
-  const denial = { kind: 'deny', reason: `${refusal.message}. ${refusal.remediation}` } as const;
+  const denial = { kind: 'deny', reason: textForModel(refusal) } as const;
   return recordAnswer(task, event, isHalt ? makeHaltDecision(task.node, refusal) : denial);
 }
 

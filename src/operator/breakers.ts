@@ -7,8 +7,10 @@ import { type BreakerState, initialBreaker } from '../core/controls/breaker/stat
 import { SwitchgearError } from '../core/error.ts';
 import type { EntryBody } from '../core/event.ts';
 import { storeBatchMax } from '../core/limits.ts';
+import { describeFailedCall } from '../core/messages/entry-words.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Change, CrossProcessStore, StoredCell } from '../ports/store.ts';
+import { readNewestEntries } from './journal.ts';
 import { commitOrder, type OrderRequest } from './orders.ts';
 
 /** The most breakers that one call reads. */
@@ -26,6 +28,10 @@ export interface StoredBreaker {
   readonly held: boolean;
   /** Failures towards the next trip. */
   readonly failures: number;
+  /** Failures in a row, also across trips. */
+  readonly inARow: number;
+  /** The class of the last error in the journal, with its message if the journal keeps texts. */
+  readonly lastError?: string;
   /** Trips so far. */
   readonly trips: number;
   readonly cause: string;
@@ -41,7 +47,7 @@ export async function readStoredBreakers(store: CrossProcessStore): Promise<read
 }
 
 function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): readonly StoredBreaker[] {
-  const { phase, run, trips, cause, openUntilMs, heldAtMs } = (storedState ?? {}) as BreakerState;
+  const { phase, run, streak, trips, cause, openUntilMs, heldAtMs } = (storedState ?? {}) as BreakerState;
   const [, project = '', scope = '', ...rest] = key.split('/').map(decodeKeyPart);
   const name = rest.at(-1);
   if (name === undefined || phase === undefined) return []; // A cell of another kind.
@@ -57,11 +63,34 @@ function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): re
       state: isOpen || heldAtMs >= 0 ? 'OPEN' : phase === 'closed' ? 'CLOSED' : 'HALF_OPEN',
       held: heldAtMs >= 0,
       failures: run,
+      inARow: streak,
       trips,
       cause,
       ...(isOpen && heldAtMs < 0 && openUntilMs >= 0 && { untilMs: openUntilMs }),
     },
   ];
+}
+
+/** Adds the last errors of breakers that are not at rest, as far as the newest entries of the journal have them. */
+export async function withLastErrors(
+  store: CrossProcessStore,
+  breakers: readonly StoredBreaker[],
+): Promise<readonly StoredBreaker[]> {
+  if (!breakers.some(hasFailed)) return breakers;
+  const errors = new Map<string, string>();
+  for (const entry of await readNewestEntries(store.shared, lastErrorEntriesMax))
+    if (entry.type === 'failure-counted') errors.set(entry.name, describeFailedCall(entry));
+  return breakers.map((breaker) => {
+    const lastError = hasFailed(breaker) ? errors.get(breaker.name) : undefined;
+    return lastError === undefined ? breaker : { ...breaker, lastError };
+  });
+}
+
+/** The newest entries of the journal that are searched for errors. */
+const lastErrorEntriesMax = 2_000;
+
+function hasFailed({ state, failures }: StoredBreaker): boolean {
+  return state !== 'CLOSED' || failures > 0;
 }
 
 /** Whether a breaker differs from a new one, so that a reset changes it. */

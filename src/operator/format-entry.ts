@@ -2,6 +2,7 @@
 
 import type { Cost } from '../core/action.ts';
 import type { Entry, EntryType } from '../core/event.ts';
+import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
 import type { Stop } from '../core/verdict.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
 
@@ -59,9 +60,9 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'task-started': describeTaskStart,
   'task-ended': ({ how }) => how,
   'task-halted': ({ enforced, message }) => `${enforced ? '' : 'would have been halted: '}${message}`,
-  'task-stopped': describeNothing,
-  'task-resumed': describeNothing,
-  'task-missing': describeName,
+  'task-stopped': () => 'its clocks stand still: paused, or waiting for a person',
+  'task-resumed': () => 'its clocks run again',
+  'task-missing': ({ name }) => describeMissingTask(name),
   'action-refused': describeRefusal,
   'action-waited': describeStop,
   'action-asked': describeStop,
@@ -70,15 +71,16 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
     `${permit.action.name}: ${outcome.kind} after ${Math.round(durationMs)} ms`,
   'work-ended': ({ permit }) => permit.action.name,
   'permit-renewed': ({ permit }) => permit.action.name,
-  'failure-counted': ({ name, error, actual, limit }) => `${name}: ${error}, ${actual} of ${limit}`,
+  'failure-counted': ({ name, error, message, actual, limit }) =>
+    `${name} failed (${actual} of ${limit}): ${describeFailedCall({ error, message })}`,
   'breaker-opened': describeTrip,
   'breaker-tuned': describeName,
-  'breaker-half-opened': describeName,
-  'breaker-closed': describeName,
-  'breaker-reset': describeName,
-  'breaker-held': describeName,
-  'breaker-released': describeName,
-  'breaker-shadowed': describeName,
+  'breaker-half-opened': ({ name }) => `${name}: the next call tries it`,
+  'breaker-closed': ({ name }) => `${name} works again`,
+  'breaker-reset': ({ name }) => `${name}: closed by hand, counts cleared`,
+  'breaker-held': ({ name }) => `${name}: refused by hand`,
+  'breaker-released': ({ name }) => `${name}: no longer refused by hand`,
+  'breaker-shadowed': ({ name }) => `${name}: its calls would be refused`,
   'call-observed': describeName,
   'result-observed': describeName,
   'user-observed': describeNothing,
@@ -141,8 +143,9 @@ function describeStop({ action, decision }: EntryOf<'action-waited' | 'action-as
   return `${action.name}: ${reason ?? code}`;
 }
 
-function describeTrip({ name, cause, untilMs, atMs }: EntryOf<'breaker-opened'>): string {
-  return `${name}: ${cause}; refused ${untilMs < 0 ? 'until it is reset' : `for ${formatTimeSpan(untilMs - atMs)}`}`;
+function describeTrip({ name, cause, counters, untilMs, atMs }: EntryOf<'breaker-opened'>): string {
+  const until = untilMs < 0 ? 'until it is reset' : `for ${formatTimeSpan(untilMs - atMs)}`;
+  return `${name}: ${describeOpening(cause, counters.limit)}; refused ${until}`;
 }
 
 function describeRuleCheck({ rows, step }: EntryOf<'rules-checked'>): string {

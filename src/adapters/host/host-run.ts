@@ -3,6 +3,7 @@
  * each run.
  */
 
+import { textForModel } from '../../core/messages/model-text.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import type { HaltFacts } from '../../core/messages/halt-of.ts';
@@ -139,8 +140,8 @@ export async function delegateToWorker<T>(
 }
 
 /** A refusal as one text for the model: what happened, what to do instead and when to try again. */
-export function refusalText({ message, remediation }: Refusal): string {
-  return `${message.replace(/[.\s]+$/, '')}. ${remediation}`;
+export function refusalText(refusal: Refusal): string {
+  return textForModel(refusal);
 }
 
 /** A refusal as an error, for hosts that show thrown errors to the model. */

@@ -1,5 +1,6 @@
 /** Describes chain runs: how each ended, the next command, and the exit code. */
 
+import { isOwnerGone } from '../../chains/run/ownership.ts';
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
 import { formatTimeSpan, type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -49,6 +50,13 @@ export function makeStatusCell(status: RunState['status'] | StepState['status'])
   return { text: status === 'in-doubt' ? 'in doubt' : status, style: styles[status] };
 }
 
+/** Whether a run counts as running although its process is gone: only `chain resume` continues it. */
+export function isInterrupted({ status, owner }: Pick<RunState, 'status' | 'owner'>, atMs: number): boolean {
+  return status === 'running' && (owner === undefined || isOwnerGone(owner, atMs));
+}
+
+export const interruptedCell: TableCell = { text: 'interrupted', style: 'yellow' };
+
 /** Describes the state of a run in a sentence, with the next command. */
 export function describeRunEnd(run: RunState, { clock, storeOption, resumeOptions }: CommandHints): string {
   const command = (words: string, rest = storeOption) => `switchgear ${words}${rest}`;
@@ -74,6 +82,7 @@ export function describeRunEnd(run: RunState, { clock, storeOption, resumeOption
     case 'waiting':
       return `Waiting for a person to answer: ${command(`inbox show ${run.card ?? 'ID'}`)}, then ${resume}`;
     case 'running':
+      if (isInterrupted(run, clock.nowMs())) return `Interrupted: its process is gone. Go on: ${resume}`;
       return `It is run by another process now. How far it is: ${command(`chain show ${run.id}`)}`;
   }
 }

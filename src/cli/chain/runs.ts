@@ -1,6 +1,7 @@
 /** The commands `switchgear chain list`, `show`, `cancel` and `resolve` for the runs of a store. */
 
 import { type Chains, createChains } from '../../chains/run/chains.ts';
+import type { RunState } from '../../chains/run/state/run-state.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { sanitizeText } from '../../operator/format.ts';
@@ -11,7 +12,15 @@ import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError, verbEr
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
-import { type CommandHints, describeRunEnd, formatDuration, formatRun, makeStatusCell } from './report.ts';
+import {
+  type CommandHints,
+  describeRunEnd,
+  formatDuration,
+  formatRun,
+  interruptedCell,
+  isInterrupted,
+  makeStatusCell,
+} from './report.ts';
 
 /** The options of later commands about a run on this store, quoted for a shell. */
 export function makeCommandHints({ values }: ParsedArgs, clock: Clock): CommandHints {
@@ -57,9 +66,12 @@ async function withChains<T>(
 
 export async function listChainRuns(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json', '--all'], 0, ['--store']);
-  const allRuns = storeExists(findStoreAddress(parsedArgs, terminal))
-    ? await withChains(parsedArgs, terminal, (chains) => chains.list())
-    : [];
+  const { allRuns, atMs } = storeExists(findStoreAddress(parsedArgs, terminal))
+    ? await withChains(parsedArgs, terminal, async (chains, { clock }) => ({
+        allRuns: await chains.list(),
+        atMs: clock.nowMs(),
+      }))
+    : { allRuns: [], atMs: 0 };
   const runs = allRuns
     .filter((run) => parsedArgs.switches.has('--all') || !isOver(run))
     .toSorted((left, right) => right.startedWallMs - left.startedWallMs);
@@ -67,13 +79,13 @@ export async function listChainRuns(args: readonly string[], terminal: Terminal)
     terminal.out(JSON.stringify(runs, null, 2));
     return exitCodes.ok;
   }
-  const rows = runs.map(({ id, chain, status, passed, steps, startedWallMs, end }) => [
-    { text: id },
-    makeStatusCell(status),
-    { text: chain },
-    { text: `${passed} of ${steps} steps` },
-    { text: `${formatDuration(Date.now() - startedWallMs)} ago` },
-    { text: end?.message ?? '', style: 'dim' as const },
+  const rows = runs.map((run) => [
+    { text: run.id },
+    isInterrupted(run, atMs) ? interruptedCell : makeStatusCell(run.status),
+    { text: run.chain },
+    { text: `${run.passed} of ${run.steps} steps` },
+    { text: `${formatDuration(Date.now() - run.startedWallMs)} ago` },
+    { text: run.end?.message ?? describeInterruption(run, atMs), style: 'dim' as const },
   ]);
   for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   if (rows.length === 0) {
@@ -81,6 +93,11 @@ export async function listChainRuns(args: readonly string[], terminal: Terminal)
     terminal.out(parsedArgs.switches.has('--all') ? 'There are no runs.' : `No run is under way${more}.`);
   }
   return exitCodes.ok;
+}
+
+/** What a list says of a run whose process is gone. */
+function describeInterruption(run: Pick<RunState, 'id' | 'status' | 'owner'>, atMs: number): string {
+  return isInterrupted(run, atMs) ? `its process is gone; switchgear chain resume ${run.id}` : '';
 }
 
 export async function showChainRun(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -6,6 +6,7 @@ import {
   type StandingApproval,
 } from '../../chains/run/approval/standing-approvals.ts';
 import type { CardAction, QuestionCard } from '../../core/card.ts';
+import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
 import {
@@ -94,7 +95,11 @@ async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal
       describeCardState(card, atMs),
       { text: describeReason(card), style: 'dim' as const },
     ]);
-    for (const [at, line] of formatTable(rows, createPaint(terminal)).entries()) {
+    const paint = createPaint(terminal);
+    const firstNotice = shown.findIndex(({ kind }) => kind === 'notice');
+    for (const [at, line] of formatTable(rows, paint).entries()) {
+      // Notices come last: nobody waits for an answer to them.
+      if (at === firstNotice) terminal.out(paint(noticesTitle, 'dim'));
       terminal.out(line);
       const input = formatListedInput(shown[at]!);
       if (input !== undefined) terminal.out(`    ${sanitizeText(input)}`);
@@ -102,6 +107,8 @@ async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal
   }
   return exitCodes.ok;
 }
+
+const noticesTitle = 'Notices, which need no answer (switchgear inbox dismiss ID closes one):';
 
 /** The last sentence of a card before its input. */
 function describeReason({ evidence, input, code }: QuestionCard): string {
@@ -128,6 +135,7 @@ async function show(
   }
   const card = await loadReadableCard(store, storedCard);
   const atMs = store.clock.nowMs();
+  const settings = listSettingsOf(card.code);
   const rows = [
     ['card', card.id],
     ['about', describeSubject(card)],
@@ -136,6 +144,7 @@ async function show(
     ...card.evidence.map((line) => ['', line]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
+    ...(card.kind === 'halt' && settings.length > 0 ? [['changed by', settings.join(', ')]] : []),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
   for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   return exitCodes.ok;

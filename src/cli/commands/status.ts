@@ -2,7 +2,8 @@
 
 import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
-import { hasCounted, readStoredBreakers, type StoredBreaker } from '../../operator/breakers.ts';
+import { describeOpening } from '../../core/messages/entry-words.ts';
+import { hasCounted, readStoredBreakers, type StoredBreaker, withLastErrors } from '../../operator/breakers.ts';
 import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
 import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
@@ -50,7 +51,7 @@ async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Pro
   const { shared, clock } = store;
   await closeLostRuns(store); // Reports runs whose process is gone, once.
   const tasks = await listTasks(store);
-  const breakers = await readStoredBreakers(store);
+  const breakers = await withLastErrors(store, await readStoredBreakers(store));
   const budgets = await readStoredBudgets(store);
   const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
   const atMs = clock.nowMs();
@@ -83,7 +84,8 @@ function formatStatus(status: StoreStatus, terminal: Terminal): readonly string[
     formatSection('Tasks', tasks.map(formatTaskRow), paint),
     formatSection('Budgets', budgets.map(formatBudgetRow), paint),
     formatSection('Orders', formatOrderRows(orders, atMs), paint),
-    formatSection('Open cards', cards.map(formatCardRow), paint),
+    formatSection('Open cards', cards.filter(({ kind }) => kind !== 'notice').map(formatCardRow), paint),
+    formatSection('Notices', cards.filter(({ kind }) => kind === 'notice').map(formatCardRow), paint),
   ].filter((lines) => lines.length > 0);
   const emptyHint = sections.length > 0 ? [] : ['', 'No open breakers, running tasks or pending approvals.'];
   return [`${store}  ${paint(health.reason, isHealthy ? 'dim' : 'red')}`, ...sections.flat(), ...emptyHint];
@@ -102,7 +104,7 @@ function compareBySeverity(left: StoredBreaker, right: StoredBreaker): number {
 }
 
 function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] {
-  const { name, state, failures, trips, cause, untilMs, held, scope, of, project } = breaker;
+  const { name, state, failures, inARow, trips, cause, untilMs, held, scope, of, project } = breaker;
   const when = held
     ? 'held by hand'
     : state === 'OPEN'
@@ -117,10 +119,18 @@ function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableC
     { text: name },
     { text: stateNames[state], style: stateStyles[state] },
     { text: when },
-    { text: state === 'CLOSED' ? '' : cause },
+    {
+      text: [state === 'CLOSED' ? '' : describeOpening(cause, inARow), describeLast(breaker)]
+        .filter(Boolean)
+        .join('; '),
+    },
     { text: trips === 0 ? '' : formatCount(trips, 'trip') },
     { text: owner, style: 'dim' },
   ];
+}
+
+function describeLast({ lastError }: StoredBreaker): string {
+  return lastError === undefined ? '' : `last error: ${lastError}`;
 }
 
 const taskStyles: Readonly<Record<OperatorTask['state'], Style>> = {

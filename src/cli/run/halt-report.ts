@@ -1,7 +1,7 @@
 /** Reports a halt: one sentence, the counters, the evidence, the next step, and a card in the inbox. */
 
 import type { Card, CardAction } from '../../core/card.ts';
-import { findCode } from '../../core/controls/registry.ts';
+import { findCode, listSettingsOf } from '../../core/controls/registry.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskSnapshot } from '../../guard/api.ts';
 import { cardActionsFor, type HaltChoices } from '../../operator/run-follow-up.ts';
@@ -59,7 +59,9 @@ export function reportHalt(
   screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
   if (ended.surviving.length > 0) screen.printLine(`  these could not be ended: ${ended.surviving.join(', ')}`);
   const flag = findLimitFlag(halt.code);
-  if (flag !== undefined) screen.printLine(`  the limit is ${flag}`);
+  const settings = listSettingsOf(halt.code).join(' and ');
+  if (flag !== undefined) screen.printLine(`  the limit is ${flag}, or ${settings} in a policy`);
+  else if (settings !== '') screen.printLine(`  set by ${settings} in a policy`);
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
 

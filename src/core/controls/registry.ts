@@ -8,6 +8,7 @@ import type {
 } from '../declare/control-declaration.ts';
 import { stoppedTexts } from '../declare/refusal-texts.ts';
 import type { Camel, SettingsOf } from '../declare/setting.ts';
+import { toSnakeCase } from '../names.ts';
 import { breakerDeclaration } from './breaker/declaration.ts';
 import { budgetDeclaration } from './budget/declaration.ts';
 import { deadlineDeclaration } from './deadline.ts';
@@ -76,6 +77,12 @@ const unknownCode: DeclaredCode = {
     return stoppedTexts(context, summary, 'Do not repeat the call. Ask the user how to go on.');
   },
 };
+
+/** The settings that change when a code comes, as paths of a policy. */
+export function listSettingsOf(code: string): readonly string[] {
+  const { raises, settings = [] } = findCode(code);
+  return raises === undefined ? settings : [`task.${toSnakeCase(raises)}`, ...settings];
+}
 
 /** The codes of refusals. Part of the API: never renamed, only added to. */
 export const codes = registry.flatMap(({ codes: declared }) => Object.keys(declared)) as readonly Code[];

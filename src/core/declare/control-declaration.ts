@@ -14,6 +14,8 @@ export interface CodeDeclaration {
   /** The cause and the remedy, for the page of codes. */
   readonly means: string;
   readonly remedy: string;
+  /** The settings that change when it comes, as paths; those of `raises` need not be named. */
+  readonly settings?: readonly string[];
   /** The texts for the model and for a person. */
   texts(context: RefusalContext): RefusalTexts;
   /** The actions of a person on a halted task, in addition to retry, pause, replan and dismiss. */

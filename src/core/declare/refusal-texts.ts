@@ -13,6 +13,7 @@ export interface RefusalTexts {
 export interface RefusalContext {
   /** The tool, model or worker. */
   readonly name: string;
+  readonly isModel: boolean;
   readonly kind: Stop['kind'];
   /** The control that stopped it; `operator` for a person or the signal of the caller. */
   readonly control: string;
@@ -25,6 +26,8 @@ export interface RefusalContext {
   readonly reached: string;
   /** When the action may pass: `in 5s`; undefined if unknown. */
   readonly soon: string | undefined;
+  /** The last error of the target, if this process saw it. */
+  readonly lastError: string | undefined;
 }
 
 /** Texts for a halted task, or for a refused action whose task continues. */

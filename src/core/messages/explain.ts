@@ -13,12 +13,16 @@ export interface RefusalSubject {
   readonly agent: string;
   readonly task?: string;
   readonly atMs: number;
+  /** Whether the target is a model. */
+  readonly isModel?: boolean;
+  /** The last error of the target, as texts show it. */
+  readonly lastError?: string | undefined;
 }
 
 /** Converts a stop to a refusal. Every number is the effective one. */
 export function explain(stop: Stop, subject: RefusalSubject): Refusal {
   const { code, control, kind, counters, retryAtMs } = stop;
-  const { name, task } = subject;
+  const { name, task, lastError } = subject;
   return {
     code,
     control,
@@ -26,6 +30,7 @@ export function explain(stop: Stop, subject: RefusalSubject): Refusal {
     counters,
     ...findCode(code).texts(makeContext(stop, subject)),
     name,
+    ...(lastError && { lastError }),
     ...(retryAtMs !== undefined && { retryAtMs }),
     ...(task !== undefined && { task }),
   };
@@ -33,11 +38,12 @@ export function explain(stop: Stop, subject: RefusalSubject): Refusal {
 
 function makeContext(
   { kind, control, counters, reason, retryAtMs }: Stop,
-  { name, atMs }: RefusalSubject,
+  { name, atMs, isModel = false, lastError }: RefusalSubject,
 ): RefusalContext {
   const { actual = '?', limit = '?' } = counters;
   const soon = retryAtMs === undefined ? undefined : `in ${Math.max(0, Math.ceil((retryAtMs - atMs) / 1000))}s`;
-  return { name, kind, control, counters, reason, actual, limit, reached: `${actual} of ${limit}`, soon };
+  const reached = `${actual} of ${limit}`;
+  return { name, isModel, kind, control, counters, reason, actual, limit, reached, soon, lastError };
 }
 
 /** The actions of a person on a halt; the actions of the code stand in the middle. */

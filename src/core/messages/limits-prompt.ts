@@ -44,8 +44,8 @@ function describeTools(settings: Settings): readonly string[] {
     ...(sameErrorTools.length === 0
       ? []
       : ['- For shells, and other tools whose errors are answers, only the same error in a row counts.']),
-    '- A refused call says why and what to do. Do not repeat it before its wait is over: use another tool, or tell the user',
-    '  what you could not do.',
+    '- A refused call says why and what to do. Do not repeat it before its wait is over: use another tool, or tell',
+    '  the user what you could not do.',
     ...repeats,
   ];
 }
@@ -94,7 +94,8 @@ function describeTask({ task }: Settings): readonly string[] {
   ].flat();
   return [
     'The task:',
-    `- It ends after ${limits.slice(0, -1).join(', ')} or ${limits.at(-1)}, and after ${maxDenials} refused calls in a row.`,
+    `- It ends after ${limits.slice(0, -1).join(', ')} or ${limits.at(-1)}.`,
+    `- It ends after ${maxDenials} refused calls in a row.`,
     '- Keep enough of it for a closing answer: what you found, and what is missing.',
   ];
 }

@@ -39,6 +39,8 @@ export interface BreakerEntry {
   overrides: Partial<BreakerSettings>;
   /** The generation for which a refusal in observe mode was last reported. */
   shadowed: number;
+  /** The last error as it came, cut. It stays in the memory of this process: it may contain arguments and secrets. */
+  lastError?: string;
 }
 
 /** Finds or creates the breaker of a key; the settings given last apply. */

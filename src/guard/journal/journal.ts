@@ -4,6 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { cleanLine, textOf } from '../../core/foreign-text.ts';
 import { errorMessageMax, listenersMax } from '../../core/limits.ts';
+import { showError } from '../../core/shown-error.ts';
 import { callUnawaited } from '../../core/thenable.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
@@ -19,6 +20,11 @@ export function wantsTraces({ settings }: Runtime): boolean {
 /** Whether the journal keeps texts and values. */
 export function keepsContent({ settings }: Runtime): boolean {
   return settings.journal.content !== 'none';
+}
+
+/** Whether somebody reads the message of a failure: the log from `info` on, or a journal that keeps texts. */
+export function showsFailures(runtime: Runtime): boolean {
+  return runtime.logLevel === 'info' || runtime.logLevel === 'debug' || keepsContent(runtime);
 }
 
 /** The body of an entry as the store keeps it. */
@@ -59,7 +65,13 @@ export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = e
   }
   // The log of the agent's own process is not redacted.
   if (runtime.logLevel !== 'silent')
-    printLine(runtime, formatLogLine({ ...entry, ...body } as Entry, runtime.logLevel));
+    printLine(runtime, formatLogLine({ ...entry, ...body } as Entry, runtime.logLevel, readLastError(runtime, entry)));
+}
+
+/** The last error of a breaker that has opened, as far as this process saw it. */
+function readLastError({ breakers }: Runtime, entry: Entry): string | undefined {
+  const text = entry.type === 'breaker-opened' ? breakers.get(entry.key)?.lastError : undefined;
+  return text ? showError(text) : undefined;
 }
 
 function printLine(runtime: Runtime, line: string | undefined): void {

@@ -1,8 +1,10 @@
 /** The lines on stderr: trips and halts, and from `info` on every record with a message. */
 
 import { failureLines, tripLine } from '../../core/controls/delegation/messages.ts';
+import { listSettingsOf } from '../../core/controls/registry.ts';
 import type { Entry } from '../../core/event.ts';
 import { cleanLine } from '../../core/foreign-text.ts';
+import { describeFailedCall, describeMissingTask, describeOpening } from '../../core/messages/entry-words.ts';
 import type { SwitchgearOptions } from '../api.ts';
 
 export type LogLevel = 'silent' | 'trips' | 'info' | 'debug';
@@ -18,22 +20,24 @@ export function resolveLogLevel(log: SwitchgearOptions['log']): LogLevel {
 }
 
 /** The line of an entry at a level, or undefined. Names and reasons in it may come from a model or a tool. */
-export function formatLogLine(entry: Entry, level: LogLevel): string | undefined {
+export function formatLogLine(entry: Entry, level: LogLevel, lastError?: string): string | undefined {
   if (entry.type === 'delegation-returned') {
     if (level === 'trips' || !entry.failed) return undefined;
     const lines = failureLines(entry.worker, entry.actual, entry.limit, entry.reason);
     return lines.map((line) => cleanLine(line)).join('\n');
   }
-  const line = describeEntry(entry, level);
+  const line = describeEntry(entry, level, lastError);
   return line === undefined ? undefined : cleanLine(line);
 }
 
-function describeEntry(entry: Entry, level: LogLevel): string | undefined {
+function describeEntry(entry: Entry, level: LogLevel, lastError: string | undefined): string | undefined {
   switch (entry.type) {
     case 'breaker-opened': {
       const { untilMs, atMs } = entry;
       const until = untilMs < 0 ? 'until a manual reset' : `for ${Math.ceil((untilMs - atMs) / 1000)}s`;
-      return `🔴 ${ours}${entry.name} tripped (${entry.cause}); calls are refused ${until}`;
+      const last = lastError === undefined ? '' : `, last error: ${lastError}`;
+      const cause = `${describeOpening(entry.cause, entry.counters.limit)}${last}`;
+      return `🔴 ${ours}${entry.name} tripped (${cause}); calls are refused ${until}`;
     }
     case 'task-halted': {
       if (entry.cause !== undefined) return undefined; // The halt of its ancestor was already printed.
@@ -42,7 +46,8 @@ function describeEntry(entry: Entry, level: LogLevel): string | undefined {
         return tripLine(String(counters.worker), Number(counters.actual), Number(counters.limit));
       }
       const how = entry.enforced ? 'halted' : 'would have been halted';
-      return `🛑 ${ours}task ${entry.task} of ${entry.agent} ${how}: ${entry.message}`;
+      const why = entry.message + nameSettings(entry.message, code);
+      return `🛑 ${ours}task ${entry.task} of ${entry.agent} ${how}: ${why}`;
     }
     case 'storm-tripped': {
       const { actual, observed } = entry.counters;
@@ -70,12 +75,20 @@ function describeEntry(entry: Entry, level: LogLevel): string | undefined {
   }
 }
 
+/** The setting that changes when a halt comes, unless its message names one. */
+function nameSettings(message: string, code: string): string {
+  const [setting] = listSettingsOf(code);
+  return setting === undefined || / change(s)? that/.test(message) ? '' : `; ${setting} changes that`;
+}
+
 function infoLine(entry: Entry): string | undefined {
   switch (entry.type) {
     case 'failure-counted':
-      return `${warning}${entry.name} failed (${entry.actual} of ${entry.limit}): ${entry.error}`;
+      return `${warning}${entry.name} failed (${entry.actual} of ${entry.limit}): ${describeFailedCall(entry)}`;
     case 'action-refused':
       return `${ours}${entry.action.name} refused: ${entry.message}`;
+    case 'task-missing':
+      return `${warning}${describeMissingTask(entry.name)}`;
     case 'notice':
       return ours + entry.message;
     case 'usage-estimated':

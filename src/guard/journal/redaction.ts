@@ -9,6 +9,10 @@ import type { RuleEngine } from '../../core/rule-engine.ts';
 /** The redacted body of an entry. Only rules produce values, so the rule engine redacts them. */
 export function redactBody(body: EntryBody, rules: RuleEngine | undefined): EntryBody {
   if (body.type === 'delegation-returned') return { ...body, reason: failureClass(body.reason) };
+  if (body.type === 'failure-counted' && body.message !== undefined) {
+    const { message: _, ...rest } = body;
+    return rest;
+  }
   if (body.type === 'internal-error') return { ...body, message: /^\w+(?=: )/.exec(body.message)?.[0] ?? 'Error' };
   return rules === undefined ? body : rules.redact(body);
 }

@@ -11,9 +11,10 @@ import type { ActionSettled } from '../../core/event.ts';
 import { burstRefusalsMax, reportedNamesMax } from '../../core/limits.ts';
 import { explain } from '../../core/messages/explain.ts';
 import type { Refusal } from '../../core/refusal.ts';
+import { showError } from '../../core/shown-error.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
-import { appendEntry, wantsTraces } from '../journal/journal.ts';
+import { appendEntry, showsFailures, wantsTraces } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt, haltUnpriced, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { compareCall } from '../tasks/recent-output.ts';
@@ -30,6 +31,8 @@ export interface Settlement {
   readonly result?: ResultMark | undefined;
   readonly resultHits?: readonly RuleHit[] | undefined;
   readonly stillRuns?: boolean | undefined;
+  /** The message of the error, as it came. */
+  readonly failureText?: string | undefined;
 }
 
 /** A permit, or the stop that refuses the action. */
@@ -201,7 +204,7 @@ export function settleAction(
   permit: Permit,
   outcome: Outcome,
   atMs: number,
-  { cost, unpricedModel, result, resultHits, stillRuns }: Settlement,
+  { cost, unpricedModel, result, resultHits, stillRuns, failureText }: Settlement,
 ): void {
   const breaker = site.breaker;
   const failed = outcome.kind === 'failure';
@@ -228,7 +231,10 @@ export function settleAction(
     if (failed && late === lateBefore && settings.mode !== 'off') {
       const limit = settings.failureThreshold;
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
-      appendEntry(runtime, { type: 'failure-counted', name, error: outcome.error, actual, limit }, site.place, atMs);
+      if (failureText) breaker.lastError = failureText;
+      const message = failureText && showsFailures(runtime) ? { message: showError(failureText) } : undefined;
+      const body = { type: 'failure-counted', name, error: outcome.error, actual, limit, ...message } as const;
+      appendEntry(runtime, body, site.place, atMs);
     }
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
   }
@@ -279,5 +285,9 @@ function reportShadow(runtime: Runtime, site: CallSite, atMs: number): void {
 
 export function explainStop(stop: Stop, site: CallSite, atMs: number): Refusal {
   const { task, target, agent } = site;
-  return task?.halt ?? explain(stop, { name: target.name, agent, atMs, ...(task && { task: task.id }) });
+  if (task?.halt !== undefined) return task.halt;
+  const isModel = target.kind === 'model';
+  const subject = { name: target.name, agent, atMs, isModel, ...(task && { task: task.id }) };
+  const lastError = stop.code === 'circuit_open' ? site.breaker?.lastError : undefined;
+  return explain(stop, lastError ? { ...subject, lastError: showError(lastError) } : subject);
 }

@@ -29,8 +29,10 @@ export async function askPerson(
 ): Promise<string | Stop> {
   const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
-  if (approver === undefined || requireSync('isAvailable', approver.isAvailable?.()) === false)
-    return no('rule_unanswered');
+  if (approver === undefined || requireSync('isAvailable', approver.isAvailable?.()) === false) {
+    const unasked = no('rule_unanswered');
+    return { ...unasked, counters: { ...unasked.counters, approver: 'none' } };
+  }
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
   const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}`, digest };

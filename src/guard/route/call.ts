@@ -5,6 +5,7 @@
 
 import { type Action, type Cost, cancelled, type Outcome, type Permit, success } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
+import { readFailureText } from '../../core/shown-error.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -19,7 +20,7 @@ import {
   type Settlement,
 } from './admission.ts';
 import type { CallSite } from './call-site.ts';
-import { failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
+import { describeTimeout, failureOfTimeout, type LeasedCall, settleCall } from './live-call.ts';
 import { readOutcome, readPartialCost, readSettlement } from './outcome.ts';
 import { type JudgedCall, laterRounds, type RoundsResult } from './rounds.ts';
 
@@ -74,6 +75,8 @@ export function settleEnding(
       outcome = isLate ? failureOfTimeout : readOutcome(call, ending, options, atMs);
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
       settlement = readSettlement(runtime, site, read, options, outcome, permit.action);
+      if (outcome.kind === 'failure')
+        settlement = { ...settlement, failureText: describeFailure(site, ending, isLate) };
     }
     if (partial !== undefined) {
       settlement = { ...settlement, cost: readPartialCost(runtime, site, partial, options, permit.action) };
@@ -87,6 +90,10 @@ export function settleEnding(
     settlement = { cost: { micros, tokens } };
   }
   settleCall(runtime, call, outcome, settlement, atMs);
+}
+
+function describeFailure({ timeoutMs }: CallSite, ending: Ending, isLate: boolean): string {
+  return isLate ? describeTimeout(timeoutMs) : readFailureText(ending);
 }
 
 /**

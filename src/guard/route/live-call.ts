@@ -149,7 +149,10 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
     const { name, runtime, site } = this;
     const error = timeoutError(name, site.timeoutMs / 1000);
     runtime.hold.end();
-    settleCall(runtime, this, failureOfTimeout, { stillRuns: true });
+    settleCall(runtime, this, failureOfTimeout, {
+      stillRuns: true,
+      failureText: describeTimeout(this.site.timeoutMs),
+    });
     this.reason = error;
     this.controller?.abort(error);
     this.giveUp?.(error);
@@ -192,6 +195,11 @@ export function afterHalt({ clock }: Runtime, task: TaskState | undefined, run: 
   if (control === undefined) return;
   if (hasSignal || control === 'deadline' || control === 'operator') nextTurn(run);
   else clock.after(callGraceMs, run);
+}
+
+/** The message of a timeout. */
+export function describeTimeout(timeoutMs: number): string {
+  return `no answer within ${timeoutMs / 1000} s`;
 }
 
 /** The outcome of a timeout: a retryable failure, like a network without a reply. */

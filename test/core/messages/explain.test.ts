@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { codes, findCode, listSettingsOf } from '../../../src/core/controls/registry.ts';
 import { explain, listCardActions } from '../../../src/core/messages/explain.ts';
+import { textForModel } from '../../../src/core/messages/model-text.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
 import { makeStop } from '../../harness/control-story.ts';
 
@@ -63,11 +65,6 @@ test('the message of a task limit states the actual value and the limit', () => 
       counted('output_loop', { actual: 3, similarity: 0.97, threshold: 0.95 }),
       'the last 3 outputs are alike (similarity 0.97, threshold 0.95)',
       'window_size and similarity_jaccard_threshold of [loop] change that',
-    ],
-    [
-      counted('tool_loop', { actual: 3, limit: 2 }),
-      "'search' was proposed unchanged 3 times although it was refused (limit 2)",
-      'refused_repeats of [loop] changes that',
     ],
     [
       counted('tool_loop', { name: 'search', evidence: 'same_error', times: 4, of: 4, secs: 0 }),
@@ -153,4 +150,43 @@ test('the message of a failing worker states its name, a possible cause and an a
 test('a card offers to raise the limits or to pause, and after too many calls to narrow the scope', () => {
   assert.deepEqual(listCardActions('tool_call_limit'), ['retry_raised', 'pause', 'narrow_scope', 'replan', 'dismiss']);
   assert.deepEqual(listCardActions('denial_limit'), ['retry_raised', 'pause', 'replan', 'dismiss']);
+});
+
+test('a refused call that comes again unchanged: words for the model, and for a person with the setting', () => {
+  assert.deepEqual(words(counted('tool_loop', { actual: 3, limit: 2 })), [
+    "Task stopped: you called 'search' unchanged 3 times although it was refused",
+    'Do not repeat the call. Tell the user what is missing, and ask the user how to go on.',
+    "'search' was proposed unchanged 3 times although it was refused (limit 2); refused_repeats of [loop] changes that",
+  ]);
+});
+
+test('nobody can be asked: the words say so instead of that nobody answered', () => {
+  const [message, remediation, explanation] = words(
+    makeStop('deny', { code: 'rule_unanswered', control: 'rules', counters: { approver: 'none' }, reason: 'big sum' }),
+  );
+  assert.equal(message, "Nobody could be asked to approve 'search': big sum");
+  assert.match(remediation ?? '', /nobody can be asked here/);
+  assert.match(explanation ?? '', /give the gear an approver$/);
+});
+
+test('every halt names a setting, a person or a rule that changes it', () => {
+  const without = codes.filter((code) => findCode(code).kind.includes('halt') && listSettingsOf(code).length === 0);
+  assert.deepEqual(without, ['operator_halt', 'cancelled'], 'those that somebody did on purpose');
+  assert.deepEqual(listSettingsOf('tool_call_limit'), ['task.max_tool_calls']);
+});
+
+test('the text for a model about an open circuit has the count, the last error and the wait', () => {
+  const stop = makeStop('deny', { counters: { failures: 5, limit: 5, wait_secs: 60 } });
+  const refusal = explain(stop, { name: 'search', agent: 'a', atMs: 0, lastError: '503 upstream' });
+  assert.equal(
+    textForModel(refusal),
+    "'search' is out of order (circuit breaker open: it failed 5 times in a row, last: 503 upstream). " +
+      'Do not call it for the next 60 s. Use another way, or tell the user what you could not do.',
+  );
+  assert.match(refusal.explanation, /; last error: 503 upstream$/);
+  const manual = makeStop('deny', { counters: { failures: 1, limit: 1, wait_secs: 'manual' } });
+  assert.match(textForModel(told(manual)), /it keeps failing\)\. Do not call it until a person resets it\./);
+  const held = makeStop('deny', { counters: { held: 1 } });
+  assert.match(textForModel(told(held)), /An operator has paused this tool\./);
+  assert.match(explain(stop, { name: 'gpt', agent: 'a', atMs: 0, isModel: true }).message, /^Model 'gpt' circuit/);
 });

@@ -79,18 +79,21 @@ export const breakerDeclaration = {
       kind: 'deny',
       means: 'the tool failed too often, or an operator holds the breaker open',
       remedy: 'use another tool until `retryAtMs`; check the tool',
+      settings: ['circuit_breaker.failure_threshold', 'circuit_breaker.recovery_timeout_secs'],
       texts(context: RefusalContext): RefusalTexts {
-        const { name, counters, limit } = context;
+        const { name, isModel, counters, limit, lastError } = context;
         const { held, wait_secs: secs } = counters;
         const wait = secs === 'manual' ? 'manual reset' : `${secs ?? '?'}s`;
         return {
-          message: `Tool '${name}' circuit breaker open - too many recent failures`,
+          message: `${isModel ? 'Model' : 'Tool'} '${name}' circuit breaker open - too many recent failures`,
           remediation: held
             ? 'An operator has paused this tool. Use another way, or ask the user.'
             : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
           explanation: held
             ? `${name} is held open by hand`
-            : `${name} ${describeCause(counters, limit)}: refused, next try ${nextTry(context)}`,
+            : `${name} ${describeCause(counters, limit)}: refused, next try ${nextTry(context)}${
+                lastError ? `; last error: ${lastError}` : ''
+              }`,
         };
       },
     },
@@ -98,9 +101,10 @@ export const breakerDeclaration = {
       kind: 'deny',
       means: 'the allowed number of calls is running',
       remedy: 'wait for one to end',
-      texts({ name, actual, limit, reached }: RefusalContext): RefusalTexts {
+      settings: ['circuit_breaker.max_concurrent'],
+      texts({ name, isModel, actual, limit, reached }: RefusalContext): RefusalTexts {
         return {
-          message: `Tool '${name}' already runs ${actual} calls at once (limit ${limit})`,
+          message: `${isModel ? 'Model' : 'Tool'} '${name}' already runs ${actual} calls at once (limit ${limit})`,
           remediation: 'Wait for a running call to end, then try again.',
           explanation: `${name}: calls at once: ${reached}`,
         };

@@ -45,6 +45,7 @@ export const delegationDeclaration = {
       kind: 'halt, or deny with `on_trip = "deny"`',
       means: 'the worker failed too often, or teams nest too deep',
       remedy: 'another worker, or none',
+      settings: ['delegation.max_failures', 'delegation.worker_limits', 'delegation.max_depth'],
       isExceeded(actual: number, { delegation }: BaseSettings, { worker }: Counters): boolean {
         return delegation.onFailure === 'end' || actual >= workerLimit(delegation, String(worker));
       },

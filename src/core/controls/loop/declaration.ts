@@ -100,6 +100,7 @@ export const loopDeclaration = {
       kind: 'halt',
       means: 'the last texts are nearly the same',
       remedy: 'give the agent a new prompt or another plan',
+      settings: ['loop.window_size', 'loop.similarity_jaccard_threshold'],
       isExceeded(actual: number, settings: BaseSettings): boolean {
         return actual >= settings.loop.windowSize;
       },
@@ -119,6 +120,7 @@ export const loopDeclaration = {
       kind: 'deny, halt',
       means: 'a call, answer or error repeats, or a refused call came back unchanged',
       remedy: 'try another way; see [loops](../guides/loops.md)',
+      settings: ['loop.tools', 'loop.halt_points', 'loop.refused_repeats'],
       byCall: true,
       isExceeded(actual: number, settings: BaseSettings): boolean {
         return actual > settings.loop.refusedRepeats;
@@ -129,12 +131,12 @@ export const loopDeclaration = {
           const repeat = describeRepeat(counters);
           return stoppedTexts(context, repeat, adviseOnRepeat(counters), `${repeat}; ${nameSetting(counters)}`);
         }
-        const summary = `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit})`;
         return stoppedTexts(
           context,
-          summary,
-          'Do not repeat the call. Report what is blocked and ask the user how to go on.',
-          `${summary}; refused_repeats of [loop] changes that`,
+          `you called '${name}' unchanged ${actual} times although it was refused`,
+          'Do not repeat the call. Tell the user what is missing, and ask the user how to go on.',
+          `'${name}' was proposed unchanged ${actual} times although it was refused (limit ${limit}); ` +
+            'refused_repeats of [loop] changes that',
         );
       },
     },

@@ -39,6 +39,8 @@ export function parseCondition(text: string): ParsedCondition {
   if (line.startsWith('ability:')) return parseAbility(line.slice(8).trim());
   if (line.startsWith('output:')) return parseOutput(line.slice(7));
   const at = line.indexOf('>');
+  const other = /^([^<>=!"|]*)(>=|=>|<=|=<|==?|!=|<)(.*)$/s.exec(line);
+  if (other !== null) return otherComparison(line, other[1]!.trim(), other[2]!, other[3]!.trim());
   if (at < 0)
     return parseFailure(
       'condition must be key>value, frequency>count/window, ability:name or output:key|contains:text',
@@ -80,6 +82,16 @@ export function parseFailure(problem: string, input: unknown): ParseFailure {
   const text = typeof input === 'string' ? input : typeof input;
   const quoted = text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text;
   return { error: `${problem}, got ${JSON.stringify(quoted)}` };
+}
+
+/** The failure of a comparison other than `>`, with the line to write where one means the same. */
+function otherComparison(line: string, key: string, operator: string, text: string): ParseFailure {
+  const problem = `only > compares, and ${operator} is not supported`;
+  const { error } = parseFailure(problem, line);
+  if (operator !== '>=' && operator !== '=>') return { error };
+  const number = parseNumber(text);
+  if (number === undefined || !isKey(key) || !Number.isSafeInteger(number)) return { error };
+  return { error: `${error}: write "${key}>${number - 1}", or "${key}>${number - 1}.99" for amounts with cents` };
 }
 
 function parseFrequency(text: string): ParsedCondition {

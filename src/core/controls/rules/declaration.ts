@@ -46,6 +46,7 @@ export const rulesDeclaration = {
       kind: 'halt',
       means: 'a rule forbids it',
       remedy: 'nothing: it is forbidden',
+      settings: ['rules'],
       byCall: true,
       texts(context: RefusalContext): RefusalTexts {
         const { name, reason } = context;
@@ -57,6 +58,7 @@ export const rulesDeclaration = {
       kind: 'deny',
       means: 'a person declined',
       remedy: 'ask what they want instead',
+      settings: ['rules'],
       texts(context: RefusalContext): RefusalTexts {
         const remediation = 'Do not call it again. Ask the user what they want instead.';
         return ruleTexts(context, `'${context.name}' was not approved`, remediation);
@@ -66,15 +68,26 @@ export const rulesDeclaration = {
       kind: 'deny',
       means: 'there is no approver, or nobody answered in time',
       remedy: 'ask the user',
+      settings: ['rules', 'approval.timeout_secs'],
       texts(context: RefusalContext): RefusalTexts {
+        const { name, counters } = context;
+        if (counters.approver === 'none') {
+          const { message, explanation } = ruleTexts(context, `nobody could be asked to approve '${name}'`, '');
+          return {
+            message,
+            remediation: 'Approval is needed, and nobody can be asked here. Do not call it again; tell the user.',
+            explanation: `${explanation}; give the gear an approver`,
+          };
+        }
         const remediation = 'Approval is needed and nobody answered. Ask the user.';
-        return ruleTexts(context, `nobody approved '${context.name}'`, remediation);
+        return ruleTexts(context, `nobody approved '${name}'`, remediation);
       },
     },
     rule_throttled: {
       kind: 'deny',
       means: 'too often',
       remedy: 'try again at `retryAtMs`',
+      settings: ['rules', 'rule_settings.throttle'],
       texts(context: RefusalContext): RefusalTexts {
         const { name, counters, reached } = context;
         // Only a count has an actual value; the reason covers other rules.
