@@ -55,3 +55,9 @@ export function describeSystemError({ message, path: named }: NodeJS.ErrnoExcept
   const [, words = message] = /^[A-Z0-9_]+: ([^,]+)/.exec(message) ?? [];
   return path === undefined ? words : `${path}: ${words}`;
 }
+
+/** Why a file could not be read or understood, without its name. */
+export function describeReadError(error: unknown): string {
+  if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
+  return describeSystemError({ ...error, name: error.name, message: error.message, path: undefined });
+}

@@ -55,9 +55,6 @@ export const collectedValuesMax = 2_048;
 export const commandLengthMax = 8_192;
 /** How long a returned stream may stay unread before its call settles without an outcome. */
 export const unreadStreamMs = 60_000;
-/** Characters of the last error of a target that the memory keeps, and that a text about it shows. */
-export const errorKeptMax = 600;
-export const errorShownMax = 160;
 /** Characters of the message of an internal error. */
 export const errorMessageMax = 1_000;
 /** Workers that a session remembers. */

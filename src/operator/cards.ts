@@ -15,6 +15,12 @@ import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
 import { storeWriteError } from './orders.ts';
 
+/** The commands that list what can be found by its id. */
+const listHints: Readonly<Record<string, string>> = {
+  card: ': switchgear inbox list --all shows them',
+  'standing approval': ': switchgear inbox standing shows them',
+};
+
 /** The most candidates that an error message names. */
 const candidatesShown = 5;
 
@@ -48,7 +54,10 @@ export function findByIdPrefix<T extends { readonly id: string }>(
   if (preferred.length === 1) return preferred[0]!;
   if (matches.length === 1) return matches[0]!;
   if (matches.length === 0)
-    throw new SwitchgearError('not_found', `there is no ${noun} ${quoteValue(prefix)} in this store`);
+    throw new SwitchgearError(
+      'not_found',
+      `there is no ${noun} ${quoteValue(prefix)} in this store${listHints[noun] ?? ''}`,
+    );
   const candidates = matches.slice(0, candidatesShown).map(({ id }) => sanitizeText(id));
   const more = matches.length > candidatesShown ? ` and ${matches.length - candidatesShown} more` : '';
   throw new SwitchgearError(

@@ -135,10 +135,10 @@ async function waitForAcknowledgements(
 function notPausedError(target: string | null, { pauses }: Orders): SwitchgearError {
   const sentence =
     target === null
-      ? 'no task was paused by an order'
+      ? 'no task was paused by an order: switchgear status shows the orders in force'
       : pauses.some((order) => order.target === null)
         ? 'all tasks are paused, not this one alone: use resume --all'
-        : `the task ${JSON.stringify(target)} was not paused by an order`;
+        : `the task ${JSON.stringify(target)} was not paused by an order: switchgear status shows the orders in force`;
   return new SwitchgearError('not_found', sentence);
 }
 

@@ -14,5 +14,7 @@ test('an ambiguous id is an error that names at most five candidates', () => {
   assert.throws(() => findByIdPrefix(all, '1', 'card'), { message: 'ambiguous id "1"; candidates: ask-1a, ask-1b' });
   const many = Array.from({ length: 7 }, (_, at) => ({ id: `x${at}` }));
   assert.throws(() => findByIdPrefix(many, 'x', 'card'), /candidates: x0, x1, x2, x3, x4 and 2 more$/);
-  assert.throws(() => findByIdPrefix(all, 'z', 'card'), { message: 'there is no card "z" in this store' });
+  assert.throws(() => findByIdPrefix(all, 'z', 'card'), {
+    message: 'there is no card "z" in this store: switchgear inbox list --all shows them',
+  });
 });

@@ -16,7 +16,7 @@ test('a line contains the time, the event and the task', () => {
   const opened = { type: 'breaker-opened', key: 'k', name: 'search', generation: 2, cause: 'failures' } as const;
   assert.equal(
     line({ ...opened, untilMs: 60_000, counters: {} }),
-    'breaker-opened       search: failures; refused for 60 s',
+    'breaker-opened       search: it failed too often; refused for 60 s',
   );
   assert.match(line({ ...opened, untilMs: -1, counters: {} }), /refused until it is reset$/);
   const order = { type: 'order-given', order: 'halt', target: null, by: 'ann', reason: 'enough' } as const;

@@ -19,6 +19,7 @@ import { placeProcess } from '../../supervisor/guarded-agents.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
+import { describeReadError } from '../process-terminal.ts';
 import { parseLeftBehindOptions } from '../run/options.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
@@ -239,6 +240,6 @@ function readPlan({ values }: ParsedArgs, { cwd }: Terminal): string | undefined
   try {
     return readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
-    throw new SwitchgearError('invalid_plan', `${file}: the file cannot be read: ${(error as Error).message}`);
+    throw new SwitchgearError('invalid_plan', `${file}: the file cannot be read: ${describeReadError(error)}`);
   }
 }

@@ -60,7 +60,11 @@ async function withChains<T>(
   work: (chains: Chains, store: CrossProcessStore) => Promise<T>,
 ): Promise<T> {
   const address = findStoreAddress(parsedArgs, terminal);
-  if (!storeExists(address)) throw new SwitchgearError('unknown_run', `the store ${address.name} does not exist yet`);
+  if (!storeExists(address))
+    throw new SwitchgearError(
+      'unknown_run',
+      `the store ${address.name} does not exist yet: nothing has used it, or --store names another one`,
+    );
   return withStore(address, (store) => work(createReadOnlyChains(store), store));
 }
 

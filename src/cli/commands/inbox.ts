@@ -71,7 +71,10 @@ export const command: Command = {
     if (storeExists(address))
       return withStore(address, (store) => verb(store, parsedArgs, terminal), { onLoss: terminal.err });
     if (needsCard || parsedArgs.values.has('--drop')) {
-      throw new SwitchgearError('not_found', `the store ${address.name} does not exist yet`);
+      throw new SwitchgearError(
+        'not_found',
+        `the store ${address.name} does not exist yet: nothing has used it, or --store names another one`,
+      );
     }
     terminal.out(parsedArgs.switches.has('--json') ? '[]' : 'No open cards: the store does not exist yet.');
     return exitCodes.ok;

@@ -16,6 +16,7 @@ import { policyBytesMax, rulesMax } from '../../core/limits.ts';
 import type { RuleSettings } from '../../core/settings.ts';
 import { checkPolicy, parsePolicy } from '../../policy/index.ts';
 import type { Terminal } from '../command.ts';
+import { describeReadError } from '../process-terminal.ts';
 
 /** The rules of a file. */
 export interface RuleFile {
@@ -115,6 +116,6 @@ function readBoundedFile(path: string, name: string): string {
     if (size > policyBytesMax) throw new Error(`the file has ${size} bytes, at most ${policyBytesMax}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new SwitchgearError('rules_unreadable', `cannot read ${name}: ${(error as Error).message}`, { cause: error });
+    throw new SwitchgearError('rules_unreadable', `cannot read ${name}: ${describeReadError(error)}`, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import { agentGraceMs } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import { type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { describeReadError } from '../process-terminal.ts';
 
 export interface RunCommandOptions {
   readonly parsedArgs: ParsedArgs;
@@ -155,6 +156,6 @@ function readMapping(path: string | undefined, { cwd }: Terminal): unknown {
   try {
     return JSON.parse(readFileSync(resolve(cwd, path), 'utf8')) as unknown;
   } catch (error) {
-    throw usageError(`--mapping ${JSON.stringify(path)} cannot be read: ${(error as Error).message}`);
+    throw usageError(`--mapping ${JSON.stringify(path)} cannot be read: ${describeReadError(error)}`);
   }
 }

@@ -77,7 +77,10 @@ export function waitForAnswer(
       store.shared?.refresh();
       const card = store.card(id);
       const isOver = card?.expiresAtMs !== undefined && clock.nowMs() >= card.expiresAtMs;
-      if (runtime.isDisposed) finish(() => reject(new SwitchgearError('disposed', 'the gear was disposed')));
+      if (runtime.isDisposed)
+        finish(() =>
+          reject(new SwitchgearError('disposed', 'the gear was disposed: nobody can answer its cards any more')),
+        );
       else if (card?.state === 'open' && !isOver) return false;
       else finish(() => resolve(card && withRequest(runtime, card.state === 'open' ? expired(card) : card)));
       return true;

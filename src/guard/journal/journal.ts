@@ -4,7 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
 import { cleanLine, textOf } from '../../core/foreign-text.ts';
 import { errorMessageMax, listenersMax } from '../../core/limits.ts';
-import { showError } from '../../core/shown-error.ts';
+import { showError } from '../../core/messages/shown-error.ts';
 import { callUnawaited } from '../../core/thenable.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import { fn } from '../runtime/option-checks.ts';
@@ -113,7 +113,10 @@ export function reportForgotten(runtime: Runtime, counts: string): void {
 export function addListener(runtime: Runtime, listener: JournalListener): () => void {
   fn('a listener', listener);
   if (runtime.listeners.length >= listenersMax) {
-    throw new SwitchgearError('too_many_listeners', `at most ${listenersMax} listeners can be added`);
+    throw new SwitchgearError(
+      'too_many_listeners',
+      `at most ${listenersMax} listeners can be added: remove one with the function that onEntry returned`,
+    );
   }
   runtime.listeners = [...runtime.listeners, listener];
   return () => {

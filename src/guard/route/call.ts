@@ -5,7 +5,7 @@
 
 import { type Action, type Cost, cancelled, type Outcome, type Permit, success } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import { readFailureText } from '../../core/shown-error.ts';
+import { readFailureText } from '../../core/messages/shown-error.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -67,10 +67,21 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;
   const depth = parent === undefined ? 0 : parent.depth + 1;
-  if (tasks.has(id)) throw new SwitchgearError('task_exists', `a task with the id ${quoteValue(id)} is running`);
-  if (tasks.size >= tasksMax) throw new SwitchgearError('too_many_tasks', `at most ${tasksMax} tasks can run at once`);
+  if (tasks.has(id))
+    throw new SwitchgearError(
+      'task_exists',
+      `a task with the id ${quoteValue(id)} is running: end it first, or give another id`,
+    );
+  if (tasks.size >= tasksMax)
+    throw new SwitchgearError(
+      'too_many_tasks',
+      `at most ${tasksMax} tasks can run at once: end those of startTask() that are done`,
+    );
   if (depth >= taskDepthMax) {
-    throw new SwitchgearError('too_deep', `tasks can be nested ${taskDepthMax} deep at most`);
+    throw new SwitchgearError(
+      'too_deep',
+      `tasks can be nested ${taskDepthMax} deep at most: do the work in the task at hand`,
+    );
   }
   const before = taskOptions.retryOf === undefined ? undefined : runtime.halted.get(taskOptions.retryOf);
   const session =

@@ -146,7 +146,10 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.equal(late.code, 1);
     assert.match(late.err, new RegExp(`${card} expired \\d+ s ago: the action was not approved in time`));
     const unknown = await inbox(place, 'approve', 'zzz');
-    assert.deepEqual([unknown.code, unknown.err], [1, 'switchgear: there is no card "zzz" in this store']);
+    assert.deepEqual(
+      [unknown.code, unknown.err],
+      [1, 'switchgear: there is no card "zzz" in this store: switchgear inbox list --all shows them'],
+    );
     const halting = chainOf(['one'], ['ability:one|abort|never']);
     await life(place, (chains) => chains.run(halting, {}, { id: 'h' }));
     const [halt] = JSON.parse((await inbox(place, 'list', '--json')).out) as { id: string; kind: string }[];

@@ -1,9 +1,12 @@
 /** The last error of a tool, model or worker, as texts for a model or a person show it. */
 
-import { peek, readError } from './classify.ts';
-import { cleanLine, sliceWhole } from './foreign-text.ts';
-import { errorKeptMax, errorShownMax } from './limits.ts';
-import { maskSecrets } from './secret-shapes.ts';
+import { peek, readError } from '../classify.ts';
+import { cleanLine, sliceWhole } from '../foreign-text.ts';
+import { maskSecrets } from '../secret-shapes.ts';
+
+/** Characters of an error that the memory keeps, and that a text about it shows. */
+const errorKeptMax = 600;
+const errorShownMax = 160;
 
 /** The message of an error or of a result that reports one, cut; empty if it has none. */
 export function readFailureText(ending: { readonly error: unknown } | { readonly value: unknown }): string {

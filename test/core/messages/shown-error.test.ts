@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readFailureText, showError } from '../../src/core/shown-error.ts';
+import { readFailureText, showError } from '../../../src/core/messages/shown-error.ts';
 
 test('the message of a failure is read from errors, reports, MCP results and responses', () => {
   assert.equal(readFailureText({ error: new Error('connect refused') }), 'connect refused');
