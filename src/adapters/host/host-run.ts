@@ -3,10 +3,10 @@
  * each run.
  */
 
-import { textForModel } from '../../core/messages/model-text.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { hostRestMs, hostRunsMax } from '../../core/limits.ts';
 import type { HaltFacts } from '../../core/messages/halt-of.ts';
+import { textForModel } from '../../core/messages/model-text.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
