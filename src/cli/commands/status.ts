@@ -119,13 +119,13 @@ function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableC
     { text: name },
     { text: stateNames[state], style: stateStyles[state] },
     { text: when },
+    { text: trips === 0 ? '' : formatCount(trips, 'trip') },
+    { text: owner, style: 'dim' },
     {
       text: [state === 'CLOSED' ? '' : describeOpening(cause, inARow), describeLast(breaker)]
         .filter(Boolean)
         .join('; '),
     },
-    { text: trips === 0 ? '' : formatCount(trips, 'trip') },
-    { text: owner, style: 'dim' },
   ];
 }
 
