@@ -4,12 +4,14 @@ export interface AnsweredApprover {
     close?(): void | Promise<void>;
 }
 
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors';
+export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors' | 'models' | 'streams' | 'timeouts';
 
 export interface HostHarness {
     readonly name: string;
     run(scene: HostScene): Promise<HostTranscript>;
-    readonly lacks?: readonly HostAbility[];
+    readonly lacks?: readonly HostAbility[] | {
+        readonly [ability in HostAbility]?: string;
+    };
 }
 
 export interface HostScene {
@@ -40,6 +42,8 @@ export interface HostTurn {
         readonly input?: Readonly<Record<string, unknown>>;
     }[];
     readonly tokens?: number;
+    readonly wait?: (signal?: AbortSignal) => Promise<void>;
+    readonly chunks?: () => AsyncIterable<string>;
 }
 
 export type MakeApprover = () => AnsweredApprover | Promise<AnsweredApprover>;

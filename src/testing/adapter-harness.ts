@@ -13,6 +13,10 @@ export interface HostTurn {
    * @default 10
    */
   readonly tokens?: number;
+  /** The model awaits this before it answers; it may never settle. */
+  readonly wait?: (signal?: AbortSignal) => Promise<void>;
+  /** The text of a streamed turn, part by part, without end; a host that streams hands on every part. */
+  readonly chunks?: () => AsyncIterable<string>;
 }
 
 /** A tool of the agent under test. */
@@ -51,13 +55,27 @@ export interface HostTranscript {
   readonly messages: unknown;
 }
 
-/** An ability of a host that a story needs; `errors`: the error of a tool arrives with its class and status. */
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors';
+/**
+ * An ability of a host that a story needs. `errors`: the error of a tool arrives with its class and status. `models`:
+ * the host calls the model through the adapter. `streams`: the harness streams turns that have `chunks`. `timeouts`: the
+ * adapter can cut a tool that hangs.
+ */
+export type HostAbility =
+  | 'closes'
+  | 'asks'
+  | 'meters'
+  | 'delegates'
+  | 'nests'
+  | 'cancels'
+  | 'errors'
+  | 'models'
+  | 'streams'
+  | 'timeouts';
 
 /** An adapter under test. */
 export interface HostHarness {
   readonly name: string;
   run(scene: HostScene): Promise<HostTranscript>;
-  /** The abilities that the host lacks; stories that need them are skipped. */
-  readonly lacks?: readonly HostAbility[];
+  /** The abilities that the host lacks, with the reason if it has one; stories that need them are skipped. */
+  readonly lacks?: readonly HostAbility[] | { readonly [ability in HostAbility]?: string };
 }

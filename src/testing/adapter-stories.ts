@@ -332,8 +332,8 @@ export const adapterStories: readonly AdapterStory[] = [
 ];
 
 /** Waits until a condition holds: a step of a framework takes many ticks. */
-async function settleUntil(isDone: () => boolean): Promise<void> {
-  for (let tick = 0; tick < 10_000 && !isDone(); tick++) await promisesSettled();
+export async function settleUntil(isDone: () => boolean, ticksMax = 10_000): Promise<void> {
+  for (let tick = 0; tick < ticksMax && !isDone(); tick++) await promisesSettled();
 }
 
 function isFailedReturn(entry: Entry): entry is Extract<Entry, { type: 'delegation-returned' }> {

@@ -2,17 +2,25 @@
 
 import { describe, test } from 'node:test';
 import { createSwitchgear } from '../guard/create-switchgear.ts';
-import type { HostHarness, HostTool } from './adapter-harness.ts';
+import type { HostAbility, HostHarness, HostTool } from './adapter-harness.ts';
 import { type AdapterStage, adapterStories, stepsMax } from './adapter-stories.ts';
+import { hungStories } from './hung-stories.ts';
 import { promisesSettled, simulatedClock } from './simulated-clock.ts';
 
 /** Registers the stories of one adapter with `node:test`. */
 export function adapterSuite(harness: HostHarness): void {
   describe(`the adapter for ${harness.name}`, () => {
-    for (const { title, needs = [], run } of adapterStories) {
-      if (!needs.some((need) => harness.lacks?.includes(need))) test(title, () => run(createStage(harness)));
+    for (const { title, needs = [], run } of [...adapterStories, ...hungStories]) {
+      const skip = needs.map((need) => explainLack(harness, need)).find((reason) => reason !== undefined);
+      test(title, skip === undefined ? {} : { skip }, () => run(createStage(harness)));
     }
   });
+}
+
+/** Why a host lacks an ability; undefined if it has the ability. */
+function explainLack({ lacks = [] }: HostHarness, need: HostAbility): string | undefined {
+  if (!Array.isArray(lacks)) return (lacks as { readonly [ability in HostAbility]?: string })[need];
+  return lacks.includes(need) ? `the host lacks: ${need}` : undefined;
 }
 
 function createStage(harness: HostHarness): AdapterStage {

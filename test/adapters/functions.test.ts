@@ -11,7 +11,13 @@ type Input = Readonly<Record<string, unknown>>;
 
 adapterSuite({
   name: 'plain functions',
-  lacks: ['asks', 'meters', 'delegates', 'cancels'],
+  lacks: {
+    asks: 'functions have no way to ask a person: the approver of the gear does',
+    meters: 'functions call no model',
+    models: 'functions call no model',
+    delegates: 'functions are tools: see gear.delegate',
+    cancels: 'a function gets no signal of a host',
+  },
   run(scene: HostScene) {
     const { gear } = scene;
     const own = Object.entries(scene.tools).map(([name, tool]) => [name, async (input: Input) => tool(input)]);

@@ -28,10 +28,14 @@ interface QueryLike extends AsyncIterable<unknown> {
   interrupt?(): unknown;
 }
 
-/** The next message of a query; undefined if none came a while after the task halted and the query was interrupted. */
+/**
+ * The next message of a query; undefined if none came a while after the task halted and the query was interrupted.
+ * @param graceMs the time that the query still has after the halt
+ */
 function nextInTime<T>(
   gear: Switchgear,
   task: Task,
+  graceMs: () => number,
   next: () => Promise<T>,
   observe: (step: T) => void,
 ): Promise<T | undefined> {
@@ -40,7 +44,9 @@ function nextInTime<T>(
   hold.begin();
   return new Promise<T | undefined>((resolve, reject) => {
     const onHalt = () => {
-      cancel = clock.after(callGraceMs, () => resolve(undefined));
+      const leftMs = graceMs();
+      if (leftMs < -callGraceMs) resolve(undefined); // Messages come faster than a timer.
+      cancel = clock.after(Math.max(0, leftMs), () => resolve(undefined));
     };
     if (task.signal.aborted) onHalt();
     else task.signal.addEventListener('abort', onHalt, { once: true });
@@ -114,11 +120,17 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
       options: { ...params.options, hooks: merged },
     } as never) as QueryLike;
 
+    const { clock } = runtimeOf(gear);
+    let interruptedMs: number | undefined;
     // After other halts the hooks end the run.
     const onHalt = () => {
       const isUrgent = task.halt?.control === 'deadline' || task.halt?.control === 'operator';
-      if (isUrgent) Promise.resolve(started.interrupt?.()).catch(() => {});
+      if (!isUrgent) return;
+      interruptedMs = clock.nowMs();
+      Promise.resolve(started.interrupt?.()).catch(() => {});
     };
+    /** A query that streams on after its interrupt does not get the whole time again with each message. */
+    const graceMs = () => (interruptedMs === undefined ? 0 : interruptedMs - clock.nowMs()) + callGraceMs;
     if (!task.signal.aborted) task.signal.addEventListener('abort', onHalt, { once: true });
 
     function finish(): void {
@@ -136,7 +148,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
           const observeStep = (step: IteratorResult<unknown>) => {
             if (!step.done) observeMessage(step.value);
           };
-          const step = await nextInTime(gear, task, () => started.next(), observeStep);
+          const step = await nextInTime(gear, task, graceMs, () => started.next(), observeStep);
           if (step === undefined) {
             isCut = true;
             finish();

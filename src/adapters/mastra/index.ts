@@ -2,7 +2,7 @@
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { beginHostCall, joinSignals, type OpenCall } from '../../guard/entries/host-call.ts';
-import { isLiteral, unknownThing } from '../host/check-thing.ts';
+import { hasMethod, isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { createHostRun, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
@@ -65,11 +65,16 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   const fallback = {};
   const { gear = defaultSwitchgear() } = options;
   const hooks = (settings.hooks ?? {}) as Hooks;
-  const guardedNames: Record<string, true> = {};
+  const guardedNames: GuardedNames = {};
   if (isGuardedBy(hooks, gear)) return settings;
 
   function runFor(context: object = fallback): MastraRun {
-    const run = runs.get(context) ?? { ...emptyRun, host: createHostRun(options), calls: new Map() };
+    const run = runs.get(context) ?? {
+      ...emptyRun,
+      host: createHostRun(options),
+      calls: new Map(),
+      awaited: new Map(),
+    };
     runs.set(context, run);
     return run;
   }
@@ -101,13 +106,15 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
         answer.settle(ending);
         endCall();
       };
-      run.calls.set(context.toolCallId ?? name, { settle, run: answer.run });
+      const id = findCallId(name, context);
+      run.calls.set(id, { settle, run: answer.run });
+      run.awaited.get(id)?.({ run: answer.run });
       return hostAnswer;
     },
     async afterToolCall(end) {
       const { toolName, context = {}, error } = end;
       const { calls } = runFor(context.requestContext);
-      const id = context.toolCallId ?? toolName;
+      const id = findCallId(toolName, context);
       // Mastra wraps the error of a tool.
       const thrown = error instanceof Error ? (error.cause ?? error) : error;
       calls.get(id)?.settle(error === undefined ? { value: end.output } : { error: thrown });
@@ -117,14 +124,17 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
   };
   const inputProcessor = {
     id: 'switchgear-step',
-    processInputStep: (step: ProcessorStep) => beginStep(runFor(step.requestContext), step),
+    processInputStep: (step: ProcessorStep) => {
+      const run = runFor(step.requestContext);
+      return beginStep(run, step, (tools) => guardGivenTools(tools, run, guardedNames));
+    },
   };
   const outputProcessor = {
     id: 'switchgear-answer',
     processOutputStep: (step: ProcessorStep) => endStep(runFor(step.requestContext), step),
   };
-  const findCall = (name: string, { agent, toolCallId, requestContext = fallback }: ExecuteContext) =>
-    runs.get(requestContext)?.calls.get(agent?.toolCallId ?? toolCallId ?? name);
+  const findCall = (name: string, context: ExecuteContext) =>
+    runs.get(context.requestContext ?? fallback)?.calls.get(findCallId(name, context));
   const tools = typeof settings.tools === 'object' ? Object.keys(settings.tools ?? {}) : ['every tool'];
   reportGuarded(gear, 'mastra', ['the model', ...tools]);
   return {
@@ -145,8 +155,11 @@ interface ExecuteContext {
 
 type FindCall = (name: string, context: ExecuteContext) => Pick<OpenCall, 'run'> | undefined;
 
+/** The tools that run in time by name: those of the agent, and those given to a call. */
+type GuardedNames = Record<string, 'agent' | 'call'>;
+
 /** Guards the tools of an agent, or a function that makes them for each request. */
-function guardTools(tools: unknown, findCall: FindCall, names: Record<string, true>): unknown {
+function guardTools(tools: unknown, findCall: FindCall, names: GuardedNames): unknown {
   if (typeof tools === 'function') {
     return async (...args: unknown[]) => guardTools(await tools(...args), findCall, names);
   }
@@ -154,14 +167,60 @@ function guardTools(tools: unknown, findCall: FindCall, names: Record<string, tr
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => {
       if (typeof tool?.execute !== 'function') return [name, tool];
-      names[name] = true;
+      names[name] = 'agent';
       return [name, overrideMethods(tool, { execute: executeInTime(name, tool, findCall) })];
     }),
   );
 }
 
+/** Guards the tools that were given to a call and not to the agent; undefined if there are none. */
+function guardGivenTools(
+  tools: Readonly<Record<string, unknown>>,
+  run: MastraRun,
+  names: GuardedNames,
+): object | undefined {
+  const given = Object.entries(tools).flatMap(([name, tool]) => {
+    if (names[name] === 'agent' || !hasMethod(tool, 'execute')) return [];
+    names[name] = 'call';
+    return [[name, overrideMethods(tool, { execute: executeGiven(name, tool as Executable, run) })]];
+  });
+  return given.length === 0 ? undefined : { ...tools, ...Object.fromEntries(given) };
+}
+
+/** Runs a tool that was given to a call. Its own `execute` runs the hooks, which open the call. */
+function executeGiven(name: string, tool: Executable, run: MastraRun) {
+  return async (input: unknown, context: ExecuteContext = {}): Promise<unknown> => {
+    const id = findCallId(name, context);
+    const opened = Promise.withResolvers<Pick<OpenCall, 'run'>>();
+    const ending = new AbortController();
+    run.awaited.set(id, opened.resolve);
+    const abortSignal = joinSignals(ending.signal, context.abortSignal);
+    const work = (async () => tool.execute(input, { ...context, abortSignal }))();
+    const inTime = opened.promise.then((call) => call.run(() => work));
+    try {
+      const answer = await Promise.race([work.then((value) => ({ value })), inTime]);
+      if (!('refusal' in answer)) return answer.value;
+      ending.abort();
+      return refusalText(answer.refusal);
+    } catch (error) {
+      ending.abort(error);
+      throw error;
+    } finally {
+      run.awaited.delete(id);
+    }
+  };
+}
+
+interface Executable {
+  execute(...args: unknown[]): unknown;
+}
+
+function findCallId(name: string, { agent, toolCallId }: ExecuteContext): string {
+  return agent?.toolCallId ?? toolCallId ?? name;
+}
+
 /** Runs a tool until it ends, times out or its run halts. */
-function executeInTime(name: string, tool: { execute(...args: unknown[]): unknown }, findCall: FindCall) {
+function executeInTime(name: string, tool: Executable, findCall: FindCall) {
   return async (input: unknown, context: ExecuteContext = {}): Promise<unknown> => {
     const call = findCall(name, context);
     if (call === undefined) return tool.execute(input, context);

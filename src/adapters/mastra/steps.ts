@@ -13,6 +13,7 @@ export interface ProcessorStep {
   readonly stepNumber: number;
   readonly messages?: readonly { readonly role?: unknown; readonly content?: unknown }[];
   readonly model?: { readonly modelId?: string };
+  readonly tools?: Readonly<Record<string, unknown>>;
   readonly text?: string;
   readonly toolCalls?: readonly unknown[];
   readonly usage?: Readonly<Record<string, number | undefined>>;
@@ -24,6 +25,8 @@ export interface MastraRun {
   readonly host: HostRun;
   /** The running calls by id. */
   readonly calls: Map<string, Pick<OpenCall, 'settle' | 'run'>>;
+  /** Tools given to a call whose hooks have not run yet, by the id of their call. */
+  readonly awaited: Map<string, (call: Pick<OpenCall, 'run'>) => void>;
   task: Task | undefined;
   /** The model call of the current step; undefined once it is counted. */
   step: ModelStep | undefined;
@@ -43,7 +46,11 @@ interface ModelStep {
 export const emptyRun = { task: undefined, step: undefined, turn: 0 };
 
 /** Runs before each model call. A halted run ends here with a tripwire. */
-export function beginStep(run: MastraRun, { stepNumber, messages = [], model, abort }: ProcessorStep): object {
+export function beginStep(
+  run: MastraRun,
+  { stepNumber, messages = [], model, tools, abort }: ProcessorStep,
+  guardStepTools: (tools: NonNullable<ProcessorStep['tools']>) => object | undefined,
+): object {
   const task = run.host.beginCall();
   run.task = task;
   const step: ModelStep = { task, model: model?.modelId ?? '', inputLength: lengthOf(messages), writtenLength: 0 };
@@ -57,7 +64,10 @@ export function beginStep(run: MastraRun, { stepNumber, messages = [], model, ab
   }
   const { halt } = task;
   const isModel = typeof (model as { readonly doGenerate?: unknown } | undefined)?.doGenerate === 'function';
-  if (halt === undefined) return isModel ? { model: guardModel(model!, run, step) } : {};
+  if (halt === undefined) {
+    const guarded = tools && guardStepTools(tools);
+    return { ...(isModel && { model: guardModel(model!, run, step) }), ...(guarded && { tools: guarded }) };
+  }
   run.step = undefined;
   endRun(run, task);
   return abort(refusalText(halt), { metadata: { switchgear: makeHaltFacts(halt) } });

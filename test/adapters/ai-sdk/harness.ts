@@ -7,7 +7,7 @@ import type { HostHarness, HostScene, HostTranscript, HostTurn } from 'switchgea
 /** What both versions of the SDK have in common, as far as scenes need it. */
 export interface Sdk {
   readonly specification: 'v3' | 'v4';
-  makeModel(answer: (params: ModelParams) => unknown): object;
+  makeModel(answer: (params: ModelParams) => Promise<ScriptedAnswer>): object;
   makeTool(name: string, execute: (input: unknown, options: { abortSignal?: AbortSignal }) => unknown): object;
   generate(call: Record<string, unknown>): Promise<SdkResult>;
   steps(max: number): unknown;
@@ -20,7 +20,11 @@ export interface SdkResult {
   readonly response: { readonly messages: readonly unknown[] };
 }
 
+/** An answer of the model, with the parts of a text without end. */
+export type ScriptedAnswer = ReturnType<typeof makeAnswer> & { readonly chunks?: HostTurn['chunks'] };
+
 export interface ModelParams {
+  readonly abortSignal?: AbortSignal;
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
 }
 
@@ -28,16 +32,19 @@ type Part = Readonly<Record<string, unknown>>;
 
 /** A harness for one version, with or without streaming. */
 export function aiSdkHarness(name: string, sdk: Sdk, mode: 'generate' | 'stream'): HostHarness {
-  return { name: `${name}, ${mode}`, run: (scene) => play(sdk, mode, scene) };
+  const lacks = mode === 'stream' ? {} : { streams: 'generateText waits for the whole answer' };
+  return { name: `${name}, ${mode}`, lacks, run: (scene) => play(sdk, mode, scene) };
 }
 
 async function play(sdk: Sdk, mode: 'generate' | 'stream', scene: HostScene): Promise<HostTranscript> {
   let modelCalls = 0;
   const toolResults = new Map<string, string>();
-  const model = sdk.makeModel(({ prompt }) => {
+  const model = sdk.makeModel(async ({ prompt, abortSignal }) => {
     collectToolResults(prompt, toolResults);
     const turn = scene.turns[Math.min(modelCalls, scene.turns.length - 1)] ?? {};
-    return makeAnswer(turn, ++modelCalls);
+    const answer = makeAnswer(turn, ++modelCalls);
+    await turn.wait?.(abortSignal);
+    return { ...answer, ...(turn.chunks && { chunks: turn.chunks }) };
   });
   const tools = Object.fromEntries(
     Object.entries(scene.tools).map(([tool, run]) => [
@@ -107,6 +114,13 @@ export function makeAnswer({ text, calls = [], tokens = 10 }: HostTurn, turn: nu
     usage: { inputTokens: total, outputTokens: { total: tokens, text: tokens, reasoning: 0 } },
     warnings: [],
   };
+}
+
+/** A text without end as the parts of a stream. */
+export async function* makeEndlessParts(chunks: NonNullable<HostTurn['chunks']>): AsyncGenerator<Part> {
+  yield { type: 'stream-start', warnings: [] };
+  yield { type: 'text-start', id: 'text' };
+  for await (const delta of chunks()) yield { type: 'text-delta', id: 'text', delta };
 }
 
 /** An answer as the parts of a stream. */

@@ -6,19 +6,29 @@ import * as ai6 from 'ai-v6';
 import { MockLanguageModelV3 } from 'ai-v6/test';
 import { adapterSuite } from 'switchgear/testing';
 import { z } from 'zod';
-import { aiSdkHarness, type ModelParams, makeStreamParts, type Sdk, type SdkResult } from './harness.ts';
+import {
+  aiSdkHarness,
+  type ModelParams,
+  makeEndlessParts,
+  makeStreamParts,
+  type ScriptedAnswer,
+  type Sdk,
+  type SdkResult,
+} from './harness.ts';
 
 const inputSchema = z.record(z.string(), z.unknown());
 
-type Answer = (params: ModelParams) => unknown;
+type Answer = (params: ModelParams) => Promise<ScriptedAnswer>;
 
 /** The mock's own options take typed results; scenes make theirs from a script. */
 function mock<M extends object>(make: new (options: never) => M, answer: Answer): M {
   return new make({
     doGenerate: async (params: ModelParams) => answer(params),
-    doStream: async (params: ModelParams) => ({
-      stream: ai7.simulateReadableStream({ chunks: makeStreamParts(answer(params)) }),
-    }),
+    doStream: async (params: ModelParams) => {
+      const { chunks, ...whole } = await answer(params);
+      if (chunks !== undefined) return { stream: ReadableStream.from(makeEndlessParts(chunks)) };
+      return { stream: ai7.simulateReadableStream({ chunks: makeStreamParts(whole) }) };
+    },
   } as never);
 }
 

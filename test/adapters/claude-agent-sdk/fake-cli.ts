@@ -90,6 +90,8 @@ export function createClaudeCli(scene: HostScene, observed: ObservedRun) {
       const turn: HostTurn = scene.turns[Math.min(step, scene.turns.length - 1)] ?? {};
       const { text, calls = [], tokens = 10 } = turn;
       observed.modelCalls++;
+      await turn.wait?.();
+      if (turn.chunks !== undefined) await streamForEver(turn.chunks());
       const blocks = [
         ...(text === undefined ? [] : [{ type: 'text', text }]),
         ...calls.map(({ tool, input }, index) => ({
@@ -123,6 +125,16 @@ export function createClaudeCli(scene: HostScene, observed: ObservedRun) {
       if (batch.continue === false || results.some(({ goesOn }) => !goesOn)) return finish('hook_stopped', '');
     }
     finish('max_turns', '');
+  }
+
+  async function streamForEver(chunks: AsyncIterable<string>): Promise<void> {
+    const message = { id: 'msg-0', model: 'claude-sonnet-4', usage: { input_tokens: 10, output_tokens: 1 } };
+    send({ type: 'stream_event', event: { type: 'message_start', message }, parent_tool_use_id: null });
+    for await (const text of chunks) {
+      if (state.killed) return;
+      const event = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } };
+      send({ type: 'stream_event', event, parent_tool_use_id: null });
+    }
   }
 
   function finish(terminal_reason: string, result: string): void {

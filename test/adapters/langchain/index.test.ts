@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { type AgentMiddleware, createAgent, createMiddleware, tool, toolRetryMiddleware } from 'langchain';
 import { createSwitchgear } from 'switchgear';
@@ -18,7 +18,13 @@ async function play(scene: HostScene): Promise<HostTranscript> {
   const agent = createAgent(gear === undefined ? settings : protect(settings, { gear, workers }));
   const config = makeConfig(scene);
   let approvalsAsked = 0;
-  let state = await agent.invoke({ messages: [new HumanMessage('Go on.')] }, config);
+  const input = { messages: [new HumanMessage('Go on.')] };
+  if (scene.turns[0]?.chunks !== undefined) {
+    for await (const _ of await agent.stream(input, { ...config, streamMode: 'messages' }));
+    const { messages } = (await agent.graph.getState(config)).values as { messages: BaseMessage[] };
+    return makeTranscript(model, messages, 0);
+  }
+  let state = await agent.invoke(input, config);
   for (let pending = countInterrupts(state); pending > 0; pending = countInterrupts(state)) {
     approvalsAsked += pending;
     const type = scene.answers === 'approve' ? 'approve' : 'reject';

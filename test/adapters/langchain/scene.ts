@@ -1,6 +1,7 @@
 /** Scenes of the adapter suite for LangChain and LangGraph: their own fake model and tools, and what a state holds. */
 
-import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { fakeModel, tool } from 'langchain';
 import type { HostScene, HostTranscript } from 'switchgear/testing';
 import { z } from 'zod';
@@ -23,7 +24,35 @@ export function createScriptedModel({ turns, stepsMax }: Pick<HostScene, 'turns'
     const usage_metadata = { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
     model.respond(new AIMessage({ content: text, tool_calls, ...({ usage_metadata } as object) }));
   }
-  return model;
+  return turns.some(({ wait, chunks }) => wait ?? chunks) ? makeHang(model, turns) : model;
+}
+
+/** A model that waits before it answers, or streams without end. */
+function makeHang(model: Model, turns: HostScene['turns']): Model {
+  const generate = model._generate.bind(model);
+  const chunks = turns[0]?.chunks;
+  const methods = {
+    bindTools: () => model,
+    async _generate(...args: Parameters<typeof generate>) {
+      const turn = turns[Math.min(model.callCount, turns.length - 1)];
+      const answer = generate(...args);
+      await turn?.wait?.((args[1] as { signal?: AbortSignal }).signal);
+      return answer;
+    },
+    ...(chunks && {
+      async *_streamResponseChunks(
+        _messages: unknown,
+        _options: unknown,
+        manager?: { handleLLMNewToken(text: string): Promise<void> },
+      ) {
+        for await (const text of chunks()) {
+          yield new ChatGenerationChunk({ text, message: new AIMessageChunk(text) });
+          await manager?.handleLLMNewToken(text);
+        }
+      },
+    }),
+  };
+  return Object.assign(model, methods) as Model;
 }
 
 /** The tools of a scene as LangChain's. */
