@@ -25,6 +25,12 @@ export interface FunctionsOptions {
    * @default the task around the call
    */
   readonly task?: Task;
+  /**
+   * Whether the functions return promises, as in the options of `gear.guard`: then a refusal is always a rejection, also
+   * before the first result.
+   * @default true for a function that is declared `async`, else learnt from the first result
+   */
+  readonly async?: boolean;
 }
 
 /**
@@ -39,7 +45,7 @@ export interface FunctionsOptions {
  * const page = await tools.fetchPage('https://example.com');
  */
 export function protect<T extends object>(functions: T, options: FunctionsOptions = {}): T {
-  const { gear = defaultSwitchgear(), task } = options;
+  const { gear = defaultSwitchgear() } = options;
   if (isGuardedBy(functions, gear)) return functions;
   if (Array.isArray(functions)) return functions.map((fn) => protect(fn, options)) as T;
   const kinds = 'a function or an object of functions';
@@ -47,7 +53,7 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
   if (typeof functions === 'function') {
     const { name } = functions;
     if (name === '') throw invalid('the function has no name: write protect({ name: fn })');
-    return guardFunction(gear, task, name, functions as AnyFunction) as T;
+    return guardFunction(gear, options, name, functions as AnyFunction) as T;
   }
   if (typeof functions !== 'object' || functions === null) throw unknownThing(kinds, functions);
   if (hasMethod(functions, 'then')) throw unknownThing(kinds, functions, 'await it first');
@@ -55,7 +61,7 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
   if (names.length === 0 && (!isLiteral(functions) || Object.keys(functions).length > 0))
     throw unknownThing(kinds, functions, 'it has no function to guard');
   reportGuarded(gear, 'functions', names);
-  return isLiteral(functions) ? guardObject(functions, gear, task) : guardInstance(functions, gear, task);
+  return isLiteral(functions) ? guardObject(functions, gear, options) : guardInstance(functions, gear, options);
 }
 
 /** Methods that the language calls itself. */
@@ -75,18 +81,18 @@ function listFunctions(object: object): readonly string[] {
 }
 
 /** Copies an object of functions. Accessors stay accessors. */
-function guardObject<T extends object>(functions: T, gear: Switchgear, task: Task | undefined): T {
+function guardObject<T extends object>(functions: T, gear: Switchgear, options: FunctionsOptions): T {
   const guarded = {};
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(functions))) {
     const { value, enumerable } = property;
-    const own = typeof value === 'function' ? { value: guardFunction(gear, task, name, value) } : property;
+    const own = typeof value === 'function' ? { value: guardFunction(gear, options, name, value) } : property;
     Object.defineProperty(guarded, name, { ...property, ...own, configurable: true, enumerable: enumerable ?? false });
   }
   return guarded as T;
 }
 
 /** Guards the methods of an instance. They run on the instance itself, because it may have private fields. */
-function guardInstance<T extends object>(instance: T, gear: Switchgear, task: Task | undefined): T {
+function guardInstance<T extends object>(instance: T, gear: Switchgear, options: FunctionsOptions): T {
   for (const [name, { value, configurable, writable }] of Object.entries(Object.getOwnPropertyDescriptors(instance))) {
     if (typeof value === 'function' && !configurable && !writable)
       throw invalid(`the function ${quoteValue(name)} of a frozen instance cannot be guarded: protect it by itself`);
@@ -97,7 +103,7 @@ function guardInstance<T extends object>(instance: T, gear: Switchgear, task: Ta
   const guardMethod = (name: string, method: AnyFunction): AnyFunction => {
     const known = methods.get(name);
     if (known?.method === method) return known.guarded;
-    const call = guardFunction(gear, task, name, method);
+    const call = guardFunction(gear, options, name, method);
     const guarded = copyProperties(method, (...args) => {
       const value = call.apply(instance, args);
       return isThenable(value) ? Promise.resolve(value).then(hide) : hide(value);
@@ -116,14 +122,15 @@ function guardInstance<T extends object>(instance: T, gear: Switchgear, task: Ta
   return guardOnce(instance, gear, () => proxy);
 }
 
-function guardFunction(gear: Switchgear, task: Task | undefined, name: string, fn: AnyFunction): AnyFunction {
+function guardFunction(gear: Switchgear, options: FunctionsOptions, name: string, fn: AnyFunction): AnyFunction {
+  const { task, async } = options;
   return guardOnce(fn, gear, () => {
-    const guarded = gear.guard(name, fn);
+    const guarded = async === undefined ? gear.guard(name, fn) : gear.guard(name, fn, { async });
     return copyProperties(fn, function (this: unknown, ...args: unknown[]): unknown {
       const call = () => guarded.apply(this as never, args);
       const value = task === undefined ? call() : task.run(call);
       // A refusal before the first result is a value and a promise: it is thrown at once.
-      if (isRefused(value) || !isThenable(value)) return throwIfRefused(value);
+      if (async !== true && (isRefused(value) || !isThenable(value))) return throwIfRefused(value);
       return Promise.resolve(value).then(throwIfRefused);
     });
   });

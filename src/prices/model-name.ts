@@ -10,6 +10,10 @@ export interface ModelLookup {
 export function listModelLookups(model: string): readonly ModelLookup[] {
   const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs append the size of the context window: `[1m]`.
   const lookups: ModelLookup[] = [{ name }];
+  // Names that only their maker or reseller uses: fine-tuned models, embeddings, free variants.
+  const own = name.slice(name.lastIndexOf('/') + 1);
+  if (/^(?:ft:|text-embedding-(?:3|ada))/.test(own)) lookups.unshift({ name: own, provider: 'openai' });
+  if (own.endsWith(':free')) lookups.unshift({ name: name.replace(/^openrouter\//, ''), provider: 'openrouter' });
   const slash = name.indexOf('/');
   if (slash > 0) {
     lookups.push({ name: name.slice(slash + 1), provider: name.slice(0, slash) });

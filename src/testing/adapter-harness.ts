@@ -56,9 +56,9 @@ export interface HostTranscript {
 }
 
 /**
- * An ability of a host that a story needs. `errors`: the error of a tool arrives with its class and status. `models`:
- * the host calls the model through the adapter. `streams`: the harness streams turns that have `chunks`. `timeouts`: the
- * adapter can cut a tool that hangs.
+ * An ability of a host that a story needs. `errors`: the error of a tool arrives with its class and status.
+ * `models`: the host calls the model through the adapter. `streams`: the harness streams turns that have `chunks`.
+ * `timeouts`: the adapter can cut a tool that hangs.
  */
 export type HostAbility =
   | 'closes'

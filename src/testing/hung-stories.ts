@@ -42,7 +42,7 @@ async function elapseUntilEnd<T>(clock: SimulatedClock, running: Promise<T>, isO
 export const hungStories: readonly AdapterStory[] = [
   ...[false, true].map(
     (isPolite): AdapterStory => ({
-      title: `a hung model ${isPolite ? 'that answers its signal with an error ' : ''}ends the run out of time with the reason`,
+      title: `a hung model ${isPolite ? 'that fails at its signal ' : ''}ends the run out of time with the reason`,
       needs: ['models', 'closes'],
       async run({ gear, play, clock }) {
         const { hang, signals } = createHang(isPolite);

@@ -177,3 +177,13 @@ test('a refused first call rejects where the function shows that it returns a pr
   await assert.rejects(tools.read('u'), RefusedError);
   assert.throws(() => tools.add(1), RefusedError);
 });
+
+test('with async: true a function that was never called rejects a refusal and does not throw', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const readPage = (url: string): Promise<string> => Promise.resolve(url);
+  const guarded = protect({ readPage }, { gear, async: true });
+  gear.breaker('readPage').trip();
+  const refused = guarded.readPage('https://example.com');
+  assert.ok(refused instanceof Promise);
+  await assert.rejects(refused, RefusedError);
+});

@@ -162,3 +162,19 @@ test('a misspelt option or price is an error', () => {
     assert.throws(() => priceBook(options as never), message);
   }
 });
+
+test('fine-tuned, free and embedding models have prices of their own under every name', () => {
+  const book = priceBook();
+  const usd = (model: string) => book.price({ model, inputTokens: 1_000_000, outputTokens: 1_000_000 })?.costUsd;
+  for (const prefix of ['', 'openai/']) {
+    assert.equal(usd(`${prefix}ft:gpt-4o-mini-2024-07-18:acme::abc`), 1.5);
+    assert.ok((usd(`${prefix}ft:gpt-4o-2024-08-06:acme::abc`) ?? 0) > (usd('gpt-4o') ?? 0));
+    assert.equal(usd(`${prefix}ft:unheard-of:acme::abc`), undefined);
+    for (const name of ['text-embedding-3-small', 'text-embedding-3-large', 'text-embedding-ada-002']) {
+      const price = usd(prefix + name) ?? -1;
+      assert.ok(price > 0 && price < 1, `${prefix}${name}: ${price}`);
+    }
+  }
+  for (const prefix of ['', 'openrouter/']) assert.equal(usd(`${prefix}meta-llama/llama-3.3-70b-instruct:free`), 0);
+  assert.notEqual(usd('acme/gpt-4o:free'), 0);
+});

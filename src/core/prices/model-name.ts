@@ -21,6 +21,17 @@ export function isLocalModel(model: string): boolean {
   return localProvider.test(name) && !/cloud/.test(name);
 }
 
+/** Providers that sell the models of others by the token. */
+const resellers =
+  'openrouter|groq|together|fireworks|deepinfra|bedrock|amazon[-_]bedrock|aws|azure|vertex|google[-_.]vertex|replicate|' +
+  'huggingface|perplexity|cerebras|sambanova|novita|hyperbolic|baseten|cloudflare';
+const reseller = new RegExp(`^(?:${resellers})[-_a-z]*[.:/]`);
+
+/** Whether the name says that a reseller runs the model, so that it costs money, whatever its bare name. */
+export function isResold(model: string): boolean {
+  return reseller.test(model.trim().toLowerCase());
+}
+
 /** Lists the names that a model may be known by, the most literal first: without provider, release and punctuation. */
 export function listModelNames(model: string): readonly string[] {
   const written = model

@@ -5,7 +5,7 @@ import type { EntryPlace } from '../../core/event.ts';
 import { isMatch } from '../../core/glob.ts';
 import { nameLengthMax, reportedNamesMax } from '../../core/limits.ts';
 import { builtinPrices, toMicros } from '../../core/prices/builtin-prices.ts';
-import { isLocalModel } from '../../core/prices/model-name.ts';
+import { isLocalModel, isResold } from '../../core/prices/model-name.ts';
 import { readCount } from '../../core/read-count.ts';
 import type { Price, Usage } from '../../ports/prices.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -64,7 +64,9 @@ function reportUnknownPrice(
 /** Whether a model costs nothing: the policy names it, or its name says that a program on this machine runs it. */
 function isFree({ settings }: Runtime, model: unknown): boolean {
   if (typeof model !== 'string' || model === '') return false;
-  const names = [model, model.slice(model.lastIndexOf('/') + 1)].map((name) => name.toLowerCase());
+  // A bare name in the policy does not mean the same model at a reseller.
+  const bare = isResold(model) ? [] : [model.slice(model.lastIndexOf('/') + 1)];
+  const names = [model, ...bare].map((name) => name.toLowerCase());
   const { free } = settings.prices;
   return free.some((pattern) => names.some((name) => isMatch(pattern.toLowerCase(), name))) || isLocalModel(model);
 }

@@ -67,7 +67,7 @@ test('the refusal and the card of a spend limit say how much is guessed', async 
 
 test('models that the policy names are free, and models of local programs; an address on loopback is not', async () => {
   const policy = { task: { max_spend_cents: 100_000 }, prices: { free: ['llama*', 'House-*'] } };
-  const free = ['llama3.2', 'together/llama-3.3-70b', 'house-model', 'ollama/qwen3', 'ollama.chat/phi', 'lmstudio/x'];
+  const free = ['llama3.2', 'house/llama-3.3-70b', 'house-model', 'ollama/qwen3', 'ollama.chat/phi', 'lmstudio/x'];
   const { snapshot } = await spendOn(free, { policy });
   assert.equal(snapshot?.spendUsd, 0);
   assert.equal(snapshot?.tokens, 12_000_000);
@@ -96,4 +96,16 @@ test('tokens that an adapter estimated are marked in entries and totals', async 
     assert.equal(task.snapshot().estimatedUsd, 0.15);
   });
   assert.ok(entries.some((entry) => entry.type === 'usage-observed' && entry.cost.estimated === true));
+});
+
+test('a bare name that the policy frees does not free the model at a reseller', () => {
+  const gear = createSwitchgear({ log: 'silent', env: {}, policy: { prices: { free: ['llama3', 'groq/gemma*'] } } });
+  const spend = (model: string) => {
+    const task = gear.startTask();
+    task.observe({ type: 'usage', model, inputTokens: 1_000_000, outputTokens: 0 });
+    return task.snapshot().spendUsd;
+  };
+  for (const model of ['llama3', 'house.chat/llama3', 'groq/gemma-7b']) assert.equal(spend(model), 0, model);
+  for (const model of ['openrouter/llama3', 'openrouter/meta/llama3', 'together_ai/llama3', 'groq.chat/llama3'])
+    assert.ok(spend(model) > 0, model);
 });
