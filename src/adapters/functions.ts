@@ -26,8 +26,8 @@ export interface FunctionsOptions {
    */
   readonly task?: Task;
   /**
-   * Whether the functions return promises, as in the options of `gear.guard`: then a refusal is always a rejection, also
-   * before the first result.
+   * Whether the functions return promises, as in the options of `gear.guard`: then a refusal is always a rejection,
+   * also before the first result.
    * @default true for a function that is declared `async`, else learnt from the first result
    */
   readonly async?: boolean;

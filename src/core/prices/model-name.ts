@@ -23,8 +23,8 @@ export function isLocalModel(model: string): boolean {
 
 /** Providers that sell the models of others by the token. */
 const resellers =
-  'openrouter|groq|together|fireworks|deepinfra|bedrock|amazon[-_]bedrock|aws|azure|vertex|google[-_.]vertex|replicate|' +
-  'huggingface|perplexity|cerebras|sambanova|novita|hyperbolic|baseten|cloudflare';
+  'openrouter|groq|together|fireworks|deepinfra|bedrock|amazon[-_]bedrock|aws|azure|vertex|google[-_.]vertex|' +
+  'replicate|huggingface|perplexity|cerebras|sambanova|novita|hyperbolic|baseten|cloudflare';
 const reseller = new RegExp(`^(?:${resellers})[-_a-z]*[.:/]`);
 
 /** Whether the name says that a reseller runs the model, so that it costs money, whatever its bare name. */
