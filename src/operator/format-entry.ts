@@ -1,6 +1,6 @@
 /** Formats a journal entry as one line for a person. */
 
-import type { Cost } from '../core/action.ts';
+import type { Cost, Outcome } from '../core/action.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -68,7 +68,7 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'action-asked': describeStop,
   'action-allowed': ({ probe, action }) => (probe ? `${action.name}, as a probe` : action.name),
   'action-settled': ({ permit, outcome, durationMs }) =>
-    `${permit.action.name}: ${outcome.kind} after ${Math.round(durationMs)} ms`,
+    `${permit.action.name} ${describeOutcome(outcome)} after ${Math.round(durationMs)} ms`,
   'work-ended': ({ permit }) => permit.action.name,
   'permit-renewed': ({ permit }) => permit.action.name,
   'failure-counted': ({ name, error, message, actual, limit }) =>
@@ -126,6 +126,17 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   notice: ({ message }) => message,
   'loop-suspected': ({ message }) => message,
 };
+
+function describeOutcome(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'success':
+      return 'succeeded';
+    case 'failure':
+      return `failed (${outcome.error})`;
+    case 'neutral':
+      return `ended uncounted (${outcome.why})`;
+  }
+}
 
 function describeTaskStart({ agent, limits }: EntryOf<'task-started'>): string {
   const { maxToolCalls, maxSpendCents, maxDurationSecs } = limits;

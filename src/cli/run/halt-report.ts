@@ -52,11 +52,12 @@ export function reportHalt(
   const { ended, halt } = end;
   const name = below === undefined ? record.agent : `${record.agent} (${nameBelow(below.snapshot)})`;
   const killed = ended.killed > 0 ? `, ${ended.killed} of them by force` : '';
-  const processes = ended.total === 1 ? '1 process was' : `${ended.total} processes were`;
+  const processes = ended.total === 1 ? '1 process was ended' : `${ended.total} processes were ended`;
+  const how = ended.total === 0 ? 'the agent had already ended' : `${processes}${killed}`;
   screen.printLine(`switchgear: halted ${name}: ${halt.explanation}`);
   screen.printLine(`  ${formatCounters(snapshot, limits)}`);
   for (const sentence of evidence) screen.printLine(`  ${sentence}`);
-  screen.printLine(`  ${processes} ended${killed}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
+  screen.printLine(`  ${how}${lastCallMayHaveRun(attempt) ? `; ${mayHaveRunText}` : ''}`);
   if (ended.surviving.length > 0) screen.printLine(`  these could not be ended: ${ended.surviving.join(', ')}`);
   const flag = findLimitFlag(halt.code);
   const settings = listSettingsOf(halt.code).join(' and ');
