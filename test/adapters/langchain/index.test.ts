@@ -116,6 +116,9 @@ test('in a graph without a checkpointer, a call that needs approval is refused',
   const gear = createSwitchgear({ log: 'silent', env: {}, policy });
   const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));
   const { messages } = await agent.invoke({ messages: 'Go on.' });
-  assert.match(messages.find((message) => ToolMessage.isInstance(message))?.text ?? '', /nobody approved/i);
+  assert.match(
+    messages.find((message) => ToolMessage.isInstance(message))?.text ?? '',
+    /nobody (approved|could be asked)/i,
+  );
   assert.equal(messages.at(-1)?.text, 'Done.');
 });
