@@ -106,6 +106,8 @@ export interface BreakerSettings {
     readonly leaseSecs: number;
     readonly leaseExpiry: 'failure' | 'neutral';
     readonly maxConcurrent?: number;
+    readonly maxCalls?: number;
+    readonly maxCallsSession?: number;
     readonly openOnRetryAfter: boolean;
     readonly sameErrorOnly: boolean;
     readonly countErrors: readonly string[];
@@ -189,6 +191,8 @@ export type Code =
     | 'tree_call_limit'
     | 'token_spend_limit'
     | 'token_limit'
+    | 'model_call_limit'
+    | 'tool_limit'
     | 'duration_limit'
     | 'idle_timeout'
     | 'output_loop'
@@ -711,12 +715,16 @@ export interface Task {
     [Symbol.dispose](): void;
 }
 
+export type TaskLimits = Partial<Omit<TaskSettings, 'maxToolCalls'>> & {
+    readonly maxToolCalls?: number | 'none';
+};
+
 export interface TaskOptions {
     readonly id?: string;
     readonly agent?: string;
     readonly session?: string;
     readonly parent?: string | null;
-    readonly limits?: Partial<TaskSettings>;
+    readonly limits?: TaskLimits;
     readonly signal?: AbortSignal;
 }
 
@@ -737,6 +745,7 @@ export interface TaskResultHalted<T> {
 export interface TaskSettings {
     readonly maxToolCalls: number;
     readonly maxTreeCalls?: number;
+    readonly maxModelCalls?: number;
     readonly maxSpendCents: number;
     readonly maxTokens?: number;
     readonly maxDurationSecs: number;

@@ -27,6 +27,7 @@ export type {
   Switchgear,
   SwitchgearOptions,
   Task,
+  TaskLimits,
   TaskOptions,
   TaskResult,
   TaskResultDone,

@@ -17,3 +17,8 @@ export function formatCents(cents: number): string {
 export function formatUsd(usd: number): string {
   return `$${usd.toFixed(2)}`;
 }
+
+/** A count beside its limit: `12 of 50`, or that the limit is off. */
+export function formatUse(actual: number, limit: number): string {
+  return limit >= Number.MAX_SAFE_INTEGER ? `${actual} (limit off)` : `${actual} of ${limit}`;
+}

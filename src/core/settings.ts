@@ -47,6 +47,10 @@ export interface BreakerSettings {
   readonly leaseExpiry: 'failure' | 'neutral';
   /** Calls at once; more are refused, never queued. @default undefined (any number) */
   readonly maxConcurrent?: number;
+  /** Calls of one tool that a task may make; more are refused. @default undefined (any number) */
+  readonly maxCalls?: number;
+  /** Calls of one tool that all tasks of a session may make; more are refused. @default undefined (any number) */
+  readonly maxCallsSession?: number;
   /** Open on the first Retry-After, until the time it names. @default false */
   readonly openOnRetryAfter: boolean;
   /** Count only the same error in a row. @default false */
@@ -137,14 +141,16 @@ export interface LoopSettings {
 
 /** The limits of one task; a task past a limit halts. */
 export interface TaskSettings {
-  /** Tool calls of a task; one more halts the task. @default 50 */
+  /** Tool calls of a task; one more halts the task. `Number.MAX_SAFE_INTEGER` if the policy says "none". @default 50 */
   readonly maxToolCalls: number;
   /**
    * Tool calls of all delegated work below a root task; one more halts the root. Delegated work is done by workers,
    * subagents and nested agents, not by child tasks that a program opens itself.
-   * @default undefined (ten times `maxToolCalls` of the root)
+   * @default undefined (ten times `maxToolCalls` of the root, 500 if that is off)
    */
   readonly maxTreeCalls?: number;
+  /** Model calls of a task; one more halts the task. @default undefined (no limit) */
+  readonly maxModelCalls?: number;
   /** Money a task may spend on models, in cents. @default 5000 */
   readonly maxSpendCents: number;
   /** Tokens a task may use. @default undefined (no cap) */

@@ -70,6 +70,9 @@ export interface SwitchgearOptions {
 /** A policy document, or a policy that `loadPolicy` or `checkPolicy` returned. */
 export type PolicyInput = (PolicyDocument & { readonly settings?: never; readonly provenance?: never }) | CheckedPolicy;
 
+/** Limits of one task; `maxToolCalls: 'none'` switches that limit off, those of delegated work and money still hold. */
+export type TaskLimits = Partial<Omit<TaskSettings, 'maxToolCalls'>> & { readonly maxToolCalls?: number | 'none' };
+
 /** Options of `gear.task` and `gear.startTask`. */
 export interface TaskOptions {
   /** The id of the task. @default a new id */
@@ -81,7 +84,7 @@ export interface TaskOptions {
   /** The id of the parent, or `null` for none. @default the task around the code */
   readonly parent?: string | null;
   /** Limits of this task, over those of the policy. @default {} */
-  readonly limits?: Partial<TaskSettings>;
+  readonly limits?: TaskLimits;
   /** Halts the task from outside. @default none */
   readonly signal?: AbortSignal;
 }

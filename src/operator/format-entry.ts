@@ -1,6 +1,7 @@
 /** Formats a journal entry as one line for a person. */
 
 import type { Cost, Outcome } from '../core/action.ts';
+import { unlimited } from '../core/declare/setting.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
 import type { Stop } from '../core/verdict.ts';
@@ -141,7 +142,8 @@ function describeOutcome(outcome: Outcome): string {
 function describeTaskStart({ agent, limits }: EntryOf<'task-started'>): string {
   const { maxToolCalls, maxSpendCents, maxDurationSecs } = limits;
   const duration = formatTimeSpan(maxDurationSecs * 1000);
-  return `${agent ?? 'an agent'}: at most ${maxToolCalls} calls, $${maxSpendCents / 100}, ${duration}`;
+  const calls = maxToolCalls === unlimited ? 'any number of' : `at most ${maxToolCalls}`;
+  return `${agent ?? 'an agent'}: ${calls} calls, $${maxSpendCents / 100}, ${duration}`;
 }
 
 function describeRefusal({ action, message, enforced }: EntryOf<'action-refused'>): string {

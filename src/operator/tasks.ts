@@ -5,6 +5,7 @@ import { cellKey } from '../core/cell-key.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { Entry, EntryBody } from '../core/event.ts';
 import { journalEntriesMax, leaseMs, lostKeepMs, patienceMaxMs } from '../core/limits.ts';
+import { formatUse } from '../core/quote.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
@@ -125,7 +126,7 @@ async function closeLostTask(
 /** The card has the same id in every process, so it exists once. */
 function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Card {
   const spent = micros > 0 ? `, $${(micros / microsPerCent / 100).toFixed(2)}` : '';
-  const used = `${calls} of ${limits.maxToolCalls} tool calls${spent}`;
+  const used = `${formatUse(calls, limits.maxToolCalls)} tool calls${spent}`;
   return {
     id: `card-lost-${owner}-${id}`,
     kind: 'notice',

@@ -1,6 +1,7 @@
 /** The interface of policies: how a gear gets settings, rules and budgets from a policy document. */
 
 import type { Action } from '../core/action.ts';
+import type { ToolBudget } from '../core/controls/budget/tool-limit.ts';
 import type { BoundControl } from '../core/decide.ts';
 import type { EntryBody } from '../core/event.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
@@ -25,7 +26,8 @@ export interface BudgetSet {
 
 /** The joint budgets of a policy. */
 export interface Budgets {
-  setFor(gear: SpendingGear, owner: { readonly agent: string; readonly session: string }): BudgetSet;
+  /** The budgets of a spender; `tool` is the limit of one tool in its session, which comes last. */
+  setFor(gear: SpendingGear, owner: { readonly agent: string; readonly session: string }, tool?: ToolBudget): BudgetSet;
   /** Returns the unused allowance of this process to the store. */
   close(): void;
 }
@@ -62,4 +64,6 @@ export interface PolicyEngine {
   apply(input: unknown, env: Readonly<Record<string, string | undefined>>): AppliedPolicy;
   /** Returns a rule engine without rules, for a gear whose first rules come from a model. */
   createEmptyRules(settings: Settings): RuleEngine;
+  /** Returns budgets without any of a policy, for a tool with a limit per session. */
+  createEmptyBudgets(): Budgets;
 }

@@ -45,6 +45,8 @@ const defaults = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: syst
 export function resolveOptions(options: BreakerOptions): ResolvedOptions {
   const checked = checkSettingOverrides(breakerFields, defaults, options, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...overrides } = checked;
+  for (const each of ['maxCalls', 'maxCallsSession'])
+    if (Object.hasOwn(overrides, each)) throw new SwitchgearError('invalid_policy', `breaker.${each} needs a gear`);
   checkArgument(
     ['reject', 'throw', 'return'].includes(onRefusal),
     'onRefusal must be reject, throw or return',

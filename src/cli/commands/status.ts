@@ -3,6 +3,7 @@
 import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { describeOpening } from '../../core/messages/entry-words.ts';
+import { formatUse } from '../../core/quote.ts';
 import { hasCounted, readStoredBreakers, type StoredBreaker, withLastErrors } from '../../operator/breakers.ts';
 import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
@@ -146,7 +147,7 @@ function formatTaskRow({ id, agent, state, ageMs, halt, parent, used }: Operator
     { text: id },
     { text: state, style: taskStyles[state] },
     { text: formatTimeSpan(ageMs) },
-    { text: used === undefined ? '' : `${used.toolCalls} of ${used.maxToolCalls} calls` },
+    { text: used === undefined ? '' : `${formatUse(used.toolCalls, used.maxToolCalls)} calls` },
     { text: used === undefined || used.spendCents === 0 ? '' : `$${(used.spendCents / 100).toFixed(2)}` },
     { text: agent },
     { text: more, style: 'dim' },

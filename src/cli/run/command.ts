@@ -21,6 +21,7 @@ export const command: Command = {
     'Limits of the task and of each subagent; the defaults come from the policy, or are:',
     '  --max-calls 50   --max-spend 50.00 (dollars)   --max-tokens N (none)   --max-duration 30m   --max-idle 5m',
     '  --max-tree-calls N (calls of all subagents and nested agents together; ten times --max-calls)',
+    '  Coding agents often pass 50 calls: --max-calls 500, or the preset: switchgear policy init --preset coding',
     '  --heartbeats    [heartbeat] lines open tasks with limits of their own',
     'Output:',
     '  --raw           pass the output on unchanged, and add no flags to the command',

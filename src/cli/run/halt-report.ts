@@ -63,8 +63,12 @@ export function reportHalt(
   const settings = listSettingsOf(halt.code).join(' and ');
   if (flag !== undefined) screen.printLine(`  the limit is ${flag}, or ${settings} in a policy`);
   else if (settings !== '') screen.printLine(`  set by ${settings} in a policy`);
+  if (halt.code === 'tool_call_limit') screen.printLine(`  ${codingHint}`);
   if (card !== undefined && isStored) screen.printLine(`  next: ${formatNextSteps(card)}`);
 }
+
+/** Runs of coding agents pass the default limit of calls. */
+const codingHint = 'coding agents often need more: preset = "coding" (switchgear policy init --preset coding)';
 
 /** The type of a subagent, or the name of a task that has none. */
 function nameBelow({ id, agent }: TaskSnapshot): string {

@@ -1,5 +1,6 @@
 /** Runs a session on an open store: creates the gear and the screen, and reports lost earlier runs. */
 
+import { unlimited } from '../../core/declare/setting.ts';
 import { cleanLines, textOf } from '../../core/foreign-text.ts';
 import { storeGraceMs, treePollMs } from '../../core/limits.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
@@ -77,6 +78,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     emit,
     setStatusTask,
   };
+  if (gear.settings.task.maxToolCalls === unlimited) screen.printLine(callsOffLine);
   const freshTask: TaskOptions = { parent: null, limits: options.limits };
   try {
     for (const { evidence } of await closeLostRuns(store))
@@ -89,6 +91,9 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     gear.dispose();
   }
 }
+
+const callsOffLine =
+  'switchgear: the limit of tool calls is off (task.max_tool_calls = "none"); delegated work and money have limits';
 
 /** Waits until the store has the end of the run; a store that is briefly away gets some seconds to answer again. */
 async function settleStore({ shared }: Store): Promise<void> {

@@ -1,7 +1,7 @@
 /** Formats the status line of a run: calls 12 of 50 · $0.31 of $50.00 · 02:13 of 30:00 · idle 3 s. */
 
 import { secsMax } from '../../core/limits.ts';
-import { formatCents, formatUsd } from '../../core/quote.ts';
+import { formatCents, formatUsd, formatUse } from '../../core/quote.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Switchgear, Task, TaskSnapshot } from '../../guard/api.ts';
 import { captureTask } from '../../guard/internal.ts';
@@ -13,7 +13,7 @@ export function formatCounters(task: TaskSnapshot, limits: TaskSettings): string
   const { maxDurationSecs } = limits;
   const secs = durationMs / 1000;
   return [
-    `calls ${toolCalls} of ${limits.maxToolCalls}`,
+    `calls ${formatUse(toolCalls, limits.maxToolCalls)}`,
     `${formatUsd(spendUsd)} of ${formatCents(limits.maxSpendCents)}`,
     ...(limits.maxTokens === undefined ? [] : [`tokens ${tokens} of ${limits.maxTokens}`]),
     // A time that is over its limit is shown as more than the limit.

@@ -39,12 +39,13 @@ const countSetting: NumberSetting = {
 };
 
 function numberProblem(setting: NumberSetting, value: unknown): string | undefined {
-  if (value === 'none' && setting.optional) return undefined;
+  if ((value === 'none' && setting.optional) || (setting.none !== undefined && value === setting.none))
+    return undefined;
   const { kind, min, above, max } = setting;
   const fits = typeof value === 'number' && (kind === 'whole' ? Number.isSafeInteger(value) : Number.isFinite(value));
   if (fits && value > max) return `must be at most ${max}, got ${describeValue(value)}`;
   if (fits && (min !== undefined ? value >= min : value > above!)) return undefined;
-  const none = setting.optional ? ' or "none"' : '';
+  const none = setting.optional && setting.none === undefined ? ' or "none"' : '';
   return `must be ${describeNumber(setting)}${none}, got ${describeValue(value)}`;
 }
 

@@ -9,7 +9,7 @@ import type { SectionFields, Setting } from './setting.ts';
 
 /** Whether a setting may be absent, which switches it off. */
 export function isOptional(setting: Setting | undefined): boolean {
-  return setting !== undefined && 'optional' in setting && setting.optional === true;
+  return setting !== undefined && 'optional' in setting && setting.optional === true && setting.none === undefined;
 }
 
 /**
@@ -40,10 +40,16 @@ export function checkSettingOverrides<T extends object>(
     const problem = setting === undefined ? optionProblem(current, name, value) : valueProblem(setting, value);
     if (problem === 'unknown') refuse(`.${key.slice(0, 80)} is not a setting`);
     if (!isNone && problem !== undefined) refuse(`.${name} ${problem}`);
-    overrides[name] = isNone ? undefined : value;
+    overrides[name] = isNone ? undefined : readNone(setting, value);
   }
   checkReachable({ ...current, ...overrides } as Partial<BreakerSettings>, refuse);
   return overrides as Partial<T>;
+}
+
+/** The value that `none` stands for, where the setting has one. */
+export function readNone(setting: Setting | undefined, value: unknown): unknown {
+  if (value !== 'none' || setting === undefined || setting.kind === 'choice') return value;
+  return 'none' in setting ? setting.none : undefined;
 }
 
 /** Returns why a value is wrong for an option that is no setting; `unknown` if there is no such option. */

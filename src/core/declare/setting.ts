@@ -2,6 +2,9 @@
 
 import { countMax, secsMax } from '../limits.ts';
 
+/** The value of a limit that is switched off: no count reaches it, and JSON can write it. */
+export const unlimited: number = Number.MAX_SAFE_INTEGER;
+
 interface Described {
   /** The meaning, as the settings page, the schema and the editor show it. */
   readonly doc: string;
@@ -30,6 +33,8 @@ export interface NumberSetting<D extends number | undefined = number | undefined
   readonly max: number;
   /** Whether the setting accepts "none". */
   readonly optional?: boolean;
+  /** The value of "none", where the setting always has one. @default undefined */
+  readonly none?: number;
   /** How the value follows from another setting, if there is no default of its own. */
   readonly derived?: string;
 }

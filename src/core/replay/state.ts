@@ -5,6 +5,7 @@ import { cellKey, isGeneratedSession } from '../cell-key.ts';
 import type { Control } from '../control.ts';
 import { type BreakerState, initialBreaker } from '../controls/breaker/state.ts';
 import { jointBudget } from '../controls/budget/joint-budget.ts';
+import { bindToolLimit, isToolCall, toolBudget } from '../controls/budget/tool-limit.ts';
 import { type DelegationState, delegationOutsideTasks, isCounted } from '../controls/delegation/delegation.ts';
 import { bindBreaker, bindDelegations, bindSharedControls, type ControlCell } from '../controls/panel.ts';
 import { rulesControl } from '../controls/rules/control.ts';
@@ -117,6 +118,13 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
           bindCell(control, `worker\n${action.session}\n${worker}`);
         const outside = () => delegationOutsideTasks(settings.delegation, !isGeneratedSession(action.session));
         panel.push(...bindDelegations(isOutside ? outside() : settings.delegation, action.name, bind));
+      }
+      const { maxCalls, maxCallsSession } = settingsFor(action.name, action.agent, tuned.get(action.name));
+      if (maxCalls !== undefined && task !== undefined && isToolCall(action))
+        panel.push(bindToolLimit(action.name, maxCalls, task.cells.budget));
+      if (maxCallsSession !== undefined && isToolCall(action)) {
+        const control = jointBudget(toolBudget(action.name, maxCallsSession));
+        panel.push(bindCell(control, `tool-calls\n${action.name}\n${action.session}`));
       }
       return [...panel, ...(task?.boundControls ?? bindBudgets(action.agent, action.session))];
     },

@@ -44,9 +44,8 @@ interface Place {
   close?(): void;
 }
 
-/** Creates the budgets of a policy; undefined if it has none. */
-export function createJointBudgets(list: readonly JointBudget[]): Budgets | undefined {
-  if (list.length === 0) return undefined;
+/** Creates the budgets of a policy, and those of tools with a limit per session. */
+export function createJointBudgets(list: readonly JointBudget[]): Budgets {
   const places = new Map<string, Place>();
 
   function placeOf(budget: JointBudget, spender: Spender): Place {
@@ -93,9 +92,10 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets | unde
   }
 
   return {
-    setFor(gear, { agent, session }): BudgetSet {
+    setFor(gear, { agent, session }, tool): BudgetSet {
       const runtime = gear as Runtime; // Only a runtime has budgets.
-      const all = list.map((budget) => placeOf(budget, { runtime, agent, session }));
+      const spender = { runtime, agent, session };
+      const all = [...list, ...(tool ? [tool] : [])].map((budget) => placeOf(budget, spender));
       return {
         boundControls: all.map(({ bound }) => bound),
         reserve(action, atMs) {
@@ -138,7 +138,9 @@ function keyOf(budget: JointBudget, { runtime: { project }, agent, session }: Sp
   return [prefixOf(budget), ...whose.map((each) => cellKey(each))].join('/');
 }
 
-function prefixOf({ scope, unit, windowSecs }: JointBudget): string {
+function prefixOf(budget: JointBudget): string {
+  const { scope, unit, windowSecs } = budget;
+  if ('tool' in budget) return cellKey('tool-calls', String(budget.tool));
   return cellKey('budget', scope, unit, `${windowSecs ?? 'ever'}`);
 }
 

@@ -15,21 +15,24 @@ const runCallsVariable = 'SWITCHGEAR_RUN_CALLS';
 
 /** Adds the count of the run to the budgets of a policy; returns the budgets unchanged where no run is above. */
 export function withRunCalls(
-  budgets: Budgets | undefined,
+  listed: Budgets | undefined,
+  createEmpty: () => Budgets,
   env: Readonly<Record<string, string | undefined>>,
 ): Budgets | undefined {
   const path = env[runCallsVariable];
   const run = path ? openRunCalls(path) : undefined;
-  if (run === undefined) return budgets;
+  if (run === undefined) return listed;
+  const budgets = listed ?? createEmpty();
   return {
-    setFor(gear, owner) {
-      const own = budgets?.setFor(gear, owner);
+    setFor(gear, owner, tool) {
+      const own = budgets.setFor(gear, owner, tool);
       return {
-        boundControls: [...(own?.boundControls ?? []), run.bound],
-        reserve: (action, atMs) => own?.reserve(action, atMs) ?? run.take(action),
+        // The budget of a tool stays the last one.
+        boundControls: [run.bound, ...own.boundControls],
+        reserve: (action, atMs) => own.reserve(action, atMs) ?? run.take(action),
       };
     },
-    close: () => budgets?.close(),
+    close: () => budgets.close(),
   };
 }
 

@@ -17,15 +17,17 @@ export const policyEngine: PolicyEngine = {
     const background = backgroundOf(policy);
     const { settings, ignored, loosened } = applyEnvironment(policy, env);
     const rules = parseOperatorRules(settings.rules);
+    const listed = settings.budgets.length === 0 ? undefined : createJointBudgets(settings.budgets);
     return {
       settings,
       ignored: [...(background.ignored ?? []), ...ignored],
       loosened: [...(background.loosened ?? []), ...loosened],
       project: background.project,
-      budgets: withRunCalls(createJointBudgets(settings.budgets), env),
+      budgets: withRunCalls(listed, () => createJointBudgets([]), env),
       content: createContent(settings.journal),
       rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),
     };
   },
+  createEmptyBudgets: () => createJointBudgets([]),
   createEmptyRules: (settings) => createRuleEngine([], settings.ruleSettings),
 };

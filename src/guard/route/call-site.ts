@@ -4,6 +4,7 @@ import type { ActionKind, RuleHit } from '../../core/action.ts';
 import { getOrCreate, type Weight } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
+import { bindToolLimit, isToolCall, toolBudget } from '../../core/controls/budget/tool-limit.ts';
 import {
   type DelegationState,
   delegation,
@@ -111,8 +112,14 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   if ((task !== undefined || isWorker) && isCounted(settings.delegation, target)) {
     shared.push(...bindWorker(runtime, task, name, place));
   }
+  if (own.maxCalls !== undefined && task !== undefined && isToolCall(target))
+    shared.push(bindToolLimit(name, own.maxCalls, task.cells.budget));
+  const inSession =
+    isToolCall(target) && own.maxCallsSession !== undefined ? toolBudget(name, own.maxCallsSession) : undefined;
+  if (inSession !== undefined) runtime.budgets ??= runtime.policyEngine?.createEmptyBudgets();
+  const budgetSet = budgetSetOf(runtime, task ?? runtime, inSession);
+  if (inSession !== undefined) shared.push(budgetSet?.boundControls.at(-1));
   const boundControls = shared.filter((bound) => bound !== undefined);
-  const budgetSet = budgetSetOf(runtime, task ?? runtime);
   const isTimed = kind === 'tool' || kind === 'step';
   const timeoutSecs = isTimed ? own.timeoutSecs : ownTimeoutSecs(settings, target, overrides);
   const timeoutMs = (timeoutSecs ?? 0) * 1000;
@@ -121,7 +128,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     task,
     panel: [
       ...boundControls,
-      ...(task === undefined ? (budgetSet?.boundControls ?? []) : boundControlsOf(runtime, task)),
+      ...(task === undefined ? (budgetSetOf(runtime, runtime)?.boundControls ?? []) : boundControlsOf(runtime, task)),
     ],
     sharedControlCount: boundControls.length,
     breaker,

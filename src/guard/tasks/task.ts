@@ -1,6 +1,7 @@
 /** The internal state of a task: its position in the tree, its controls, and what ends with it. */
 
 import { ownSession } from '../../core/cell-key.ts';
+import type { ToolBudget } from '../../core/controls/budget/tool-limit.ts';
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
@@ -83,9 +84,13 @@ export function boundControlsOf(runtime: Runtime, task: TaskState): readonly Bou
   return task.boundControls;
 }
 
-/** The shared budgets of an agent in a session. */
-export function budgetSetOf(runtime: Runtime, who: Pick<TaskState, 'agent' | 'session'>): BudgetSet | undefined {
-  return runtime.budgets?.setFor(runtime, who);
+/** The shared budgets of an agent in a session, and that of a tool. */
+export function budgetSetOf(
+  runtime: Runtime,
+  who: Pick<TaskState, 'agent' | 'session'>,
+  tool?: ToolBudget,
+): BudgetSet | undefined {
+  return runtime.budgets?.setFor(runtime, who, tool);
 }
 
 /**

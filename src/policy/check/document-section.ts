@@ -4,6 +4,7 @@ import { sections } from '../../core/controls/sections.ts';
 import { textProblem, valueProblem } from '../../core/declare/check-value.ts';
 import { topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields } from '../../core/declare/setting.ts';
+import { readNone } from '../../core/declare/setting-overrides.ts';
 import { nameLengthMax } from '../../core/limits.ts';
 import type { Path } from '../../core/names.ts';
 import { findNearestName, formatPath, shorten, toCamelCase, toSnakeCase } from '../../core/names.ts';
@@ -72,7 +73,7 @@ export function checkSection(
       addProblem(report, entry.path, problem);
       continue;
     }
-    into[toCamelCase(name)] = entry.value === 'none' && setting.kind !== 'choice' ? undefined : entry.value;
+    into[toCamelCase(name)] = readNone(setting, entry.value);
     report.provenance.set(
       formatPath([...provenancePath, name]),
       makeProvenance(report, entry, snakeName === name ? undefined : snakeName),

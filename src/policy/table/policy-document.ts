@@ -19,7 +19,10 @@ export const breakerAliases = {
 } as const satisfies Readonly<Record<string, keyof BreakerSettings>>;
 
 /** A value as a document writes it; a setting that may be absent may also be "none". */
-type Written<T, K extends keyof T> = Exclude<T[K], undefined> | (undefined extends T[K] ? 'none' : never) | undefined;
+type Written<T, K extends keyof T> =
+  | Exclude<T[K], undefined>
+  | (undefined extends T[K] ? 'none' : K extends 'maxToolCalls' ? 'none' : never)
+  | undefined;
 
 /** The fields of a section, under their names in TypeScript or in files. */
 type Fields<T> = { readonly [K in keyof T]?: Written<T, K> } & {

@@ -84,6 +84,8 @@ const namedPresets = {
       near_error_points: 8,
     },
   },
+  // Runs of coding agents make hundreds of calls and take hours.
+  coding: { task: { max_tool_calls: 500, max_tree_calls: 2000, max_duration_secs: 14_400, max_idle_secs: 900 } },
   // Model responses may take minutes; their tasks have limits of their own.
   llm: {
     circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 30, success_threshold: 2, timeout_secs: 'none' },

@@ -89,8 +89,8 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   ['null', { task: { max_tool_calls: null } }, 'task.max_tool_calls must be a whole number from 1, got null'],
   [
     '"none" where there must be a limit',
-    { task: { max_tool_calls: 'none' } },
-    'task.max_tool_calls must be a whole number from 1, got "none"',
+    { task: { max_spend_cents: 'none' } },
+    'task.max_spend_cents must be a whole number from 1, got "none"',
   ],
   [
     'null for what may be absent',

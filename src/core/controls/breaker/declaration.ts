@@ -30,6 +30,8 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
   lease_secs: 'How long a probe may go without a sign of life from its process.',
   lease_expiry: 'Whether a probe whose lease expired counts as a failure of the tool or as neutral.',
   max_concurrent: 'Calls at once; more are refused, never queued.',
+  max_calls: 'Calls of one tool that a task may make; more are refused.',
+  max_calls_session: 'Calls of one tool that all tasks of a session may make; more are refused.',
   open_on_retry_after: 'Open on the first Retry-After, until the time it names.',
   same_error_only: 'Count only the same error in a row.',
   count_errors: 'Names of errors that count; unlisted errors count too.',

@@ -35,6 +35,8 @@ export const breakerFields = {
   lease_secs: secs(declared, leaseMs / 1000, 'default', { min: 2 }),
   lease_expiry: choice(declared, 'earlier', 'failure', 'neutral'),
   max_concurrent: wholeNumber(declared, undefined, 'lower'),
+  max_calls: wholeNumber(declared, undefined, 'lower'),
+  max_calls_session: wholeNumber(declared, undefined, 'lower'),
   open_on_retry_after: flag(declared, false, true),
   same_error_only: flag(declared, false, false),
   count_errors: texts(declared, ['ToolError', 'NetworkError', 'RateLimitExceeded'], 'more'),

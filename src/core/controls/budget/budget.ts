@@ -5,6 +5,7 @@
 
 import type { Action, Cost } from '../../action.ts';
 import type { CellOwner, Control, Gauge } from '../../control.ts';
+import { unlimited } from '../../declare/setting.ts';
 import type { TaskSettings } from '../../settings.ts';
 import { allow, type Counters, haltOverLimit, type Verdict } from '../../verdict.ts';
 
@@ -21,12 +22,19 @@ export interface BudgetState {
   estimatedMicros?: number;
   /** The calls of all delegated work below the task; only a root counts them. Absent before the first. */
   treeCalls?: number;
+  /** Model calls; absent before the first. */
+  modelCalls?: number;
+  /** Calls of the tools that have a limit of their own. */
+  toolCalls?: Readonly<Record<string, number>>;
 }
 
 /** The calls that all delegated work below a root may make. */
-export function maxTreeCallsOf({ maxToolCalls, maxTreeCalls = maxToolCalls * 10 }: TaskSettings): number {
-  return maxTreeCalls;
+export function maxTreeCallsOf({ maxToolCalls, maxTreeCalls }: TaskSettings): number {
+  return maxTreeCalls ?? (maxToolCalls === unlimited ? defaultTreeCalls : maxToolCalls * 10);
 }
+
+/** The limit of delegated work where tool calls have none. */
+const defaultTreeCalls = 500;
 
 /** One cent in the internal money unit, millionths of a dollar. */
 export const microsPerCent = 10_000;
@@ -38,7 +46,8 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
 
 /** Creates the control; with `tree`, the calls of descendants count as delegated work of the root. */
 function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<BudgetState> {
-  const { maxToolCalls, maxSpendCents, maxTokens = Number.POSITIVE_INFINITY } = settings;
+  const { maxToolCalls, maxSpendCents } = settings;
+  const { maxTokens = Number.POSITIVE_INFINITY, maxModelCalls = Number.POSITIVE_INFINITY } = settings;
 
   const maxTreeCalls = maxTreeCallsOf(settings);
 
@@ -58,6 +67,10 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
     initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
 
     judge(state, { action }, cellOwner) {
+      if (cellOwner === 'self' && action.kind === 'model') {
+        const modelCalls = (state.modelCalls ?? 0) + 1;
+        if (modelCalls > maxModelCalls) return haltOverLimit('budget', 'model_call_limit', modelCalls, maxModelCalls);
+      }
       return overrun(
         state,
         cellOwner === 'self' && action.kind !== 'model' ? state.calls + 1 : 0,
@@ -73,6 +86,7 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
           // A refused call counts as proposed. A waiting or asking call comes back.
           if (event.verdict.kind === 'wait' || event.verdict.kind === 'ask') return state;
           if (event.action.kind !== 'model') countCall(state, cellOwner, below);
+          else if (cellOwner === 'self') countModelCall(state);
           if (event.verdict.kind !== 'allow') return state;
           state.reservedMicros += event.action.worstMicros;
           state.reservedTokens += event.action.worstTokens;
@@ -86,6 +100,8 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
         }
         case 'usage-observed':
           spend(state, event.cost);
+          // Seen from outside, usage is the sign of a model call.
+          if (cellOwner === 'self' && event.cost.tokens > 0) countModelCall(state);
           return state;
         case 'call-observed':
           countCall(state, cellOwner, below);
@@ -95,17 +111,22 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
       }
     },
 
-    check: (state) => overrun(state, state.calls, state.treeCalls ?? 0, state.micros, state.tokens),
+    check(state) {
+      const { modelCalls = 0 } = state;
+      if (modelCalls > maxModelCalls) return haltOverLimit('budget', 'model_call_limit', modelCalls, maxModelCalls);
+      return overrun(state, state.calls, state.treeCalls ?? 0, state.micros, state.tokens);
+    },
 
     gauges(state): readonly Gauge[] {
-      const { calls, micros, tokens, treeCalls } = state;
+      const { calls, micros, tokens, treeCalls, modelCalls = 0 } = state;
       const gauges = [
         { name: 'tool_calls', actual: calls, limit: maxToolCalls },
         ...(treeCalls === undefined ? [] : [{ name: 'tree_calls', actual: treeCalls, limit: maxTreeCalls }]),
+        { name: 'model_calls', actual: modelCalls, limit: maxModelCalls },
         { name: 'spend_cents', actual: micros / microsPerCent, limit: maxSpendCents },
         { name: 'tokens', actual: tokens, limit: maxTokens },
       ];
-      return gauges.filter(({ limit }) => Number.isFinite(limit));
+      return gauges.filter(({ limit }) => limit < unlimited);
     },
   };
 }
@@ -113,6 +134,10 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
 /** Continues from the counts of a retried task; reservations of its running calls are released to it alone. */
 export function continueBudget(state: BudgetState, before: BudgetState): void {
   Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+}
+
+function countModelCall(state: BudgetState): void {
+  state.modelCalls = (state.modelCalls ?? 0) + 1;
 }
 
 function countCall(state: BudgetState, cellOwner: CellOwner, below: 'none' | 'tree'): void {

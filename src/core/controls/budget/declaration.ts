@@ -2,8 +2,8 @@
 
 import type { Control } from '../../control.ts';
 import type { PanelDeclaration } from '../../declare/control-declaration.ts';
-import { overBudgetTexts, type RefusalContext, type RefusalTexts } from '../../declare/refusal-texts.ts';
-import { wholeNumber } from '../../declare/setting.ts';
+import { overBudgetTexts, type RefusalContext, type RefusalTexts, stoppedTexts } from '../../declare/refusal-texts.ts';
+import { unlimited, wholeNumber } from '../../declare/setting.ts';
 import { taskSection } from '../../declare/task-section.ts';
 import { formatCents } from '../../quote.ts';
 import type { BaseSettings } from '../../settings.ts';
@@ -22,13 +22,16 @@ export const budgetDeclaration = {
     fields: {
       max_tool_calls: wholeNumber('Tool calls of a task; one more halts the task.', 50, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_TOOL_CAP',
+        optional: true,
+        none: unlimited,
       }),
       max_tree_calls: wholeNumber(
         'Tool calls of all delegated work below a root task; one more halts the root.',
         undefined,
         'lower',
-        { derived: 'ten times `max_tool_calls`' },
+        { derived: 'ten times `max_tool_calls`, 500 if that is "none"' },
       ),
+      max_model_calls: wholeNumber('Model calls of a task; one more halts the task.', undefined, 'lower'),
       max_spend_cents: wholeNumber('Money a task may spend on models, in cents.', 5000, 'lower', {
         env: 'BB_CIRCUIT_BREAKER_COST_CAP_CENTS',
       }),
@@ -96,6 +99,30 @@ export const budgetDeclaration = {
       },
       texts(context: RefusalContext): RefusalTexts {
         return overBudgetTexts(context, `tokens: ${context.reached}`, 'Make no more calls.');
+      },
+    },
+    model_call_limit: {
+      kind: 'halt',
+      means: 'too many model calls in the task',
+      remedy: 'narrow the work, or retry with raised limits',
+      actions: ['narrow_scope'],
+      raises: 'maxModelCalls',
+      isExceeded(actual: number, { task }: BaseSettings): boolean {
+        return actual > (task.maxModelCalls ?? Number.POSITIVE_INFINITY);
+      },
+      texts(context: RefusalContext): RefusalTexts {
+        return overBudgetTexts(context, `model calls: ${context.reached}`, 'Make no more calls.');
+      },
+    },
+    tool_limit: {
+      kind: 'deny',
+      means: 'the tool was called as often as a task or session may',
+      settings: ['circuit_breaker.max_calls', 'circuit_breaker.max_calls_session'],
+      remedy: 'go on without the tool, or raise `tools.NAME.max_calls` or `max_calls_session`',
+      texts(context: RefusalContext): RefusalTexts {
+        const { name, limit, counters } = context;
+        const summary = `${name} may be called ${limit} times in a ${counters.scope ?? 'task'}, and was`;
+        return stoppedTexts(context, summary, 'Do not call it again. Go on without it, or say what is missing.');
       },
     },
   },

@@ -119,6 +119,10 @@ const scopeNames = {
  * The stop for a use of `actual`: a session budget ends the root task, other budgets the acting task; `deny` one call.
  */
 export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
+  if ('tool' in budget) {
+    const counters = { scope: 'session', actual, limit: budget.limit };
+    return { kind: 'deny', code: 'tool_limit', control: 'budget', counters };
+  }
   const { scope, unit, limit, windowSecs } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
@@ -136,6 +140,7 @@ export function takeNotice(
   share: number,
   atMs: number,
 ): Extract<EntryBody, { readonly type: 'notice' }> | undefined {
+  if ('tool' in budget) return undefined; // The refusal is the notice.
   const { scope, unit, limit } = budget;
   const actual = usedAt(window, budget, atMs);
   const slice = sliceAt(budget, atMs);
