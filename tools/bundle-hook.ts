@@ -3,7 +3,7 @@
  * files take longer to find than to run. CommonJS, since the loader of modules takes its time, too.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -11,63 +11,32 @@ import { build, type Plugin } from 'esbuild';
 /** The folder of the command that was built, unless the first argument names another one. */
 const cli = process.argv[2] ?? fileURLToPath(new URL('../dist/cli/', import.meta.url));
 
-/** What every hook needs; elsewhere it is loaded when it is asked for. */
-const needed: Readonly<Record<string, string>> = {
-  'cli/main.js': './hook/command.js',
-  'cli/hook/command.js': './run-hook.js',
-  'cli/store-option.js': '../stores/sqlite/index.js',
-};
-
-/** What few of them need: of the parsers of policies that of the file at hand. */
-const seldom = {
-  file: 'policy/file/files.js',
-  imports: /^import \{ (.*) \} from '(\.\.\/\.\.\/document\/parse-\w+\.js)';$/gm,
-};
-
 /** Tables that are computed from the declarations of the controls: a hook reads them as they were when it was built. */
 const tables = ['core/controls/defaults.js', 'core/controls/sections.js', 'core/controls/breaker/defaults.js'];
 
 /** The other commands stay the files they are. */
 const command = /^\.\/(?:commands|chain|run)\/[\w-]+\.js$/;
 
+/**
+ * Files that are imported late become part of the one scope: a file that is imported late inside a bundle, and every
+ * file that it imports, is a function of its own, which takes longer to compile than the rest takes to run.
+ */
 const oneFile: Plugin = {
   name: 'one-file',
-  setup({ onLoad, onResolve }) {
-    const change = (name: string, by: (text: string) => string) => {
-      onLoad({ filter: new RegExp(`/${name.replace('.', '\\.')}$`) }, async ({ path }) => {
-        const text = await readFile(path, 'utf8');
-        const contents = by(text);
-        if (contents === text) throw new Error(`${name} does not import any more what is looked for in it`);
-        return { contents };
+  setup({ onLoad }) {
+    onLoad({ filter: /\/dist\/.*\.js$|\/cli\/.*\.js$/ }, async ({ path }) => {
+      if (tables.some((name) => path.endsWith(`/${name}`))) return { contents: writeTable(await import(path)) };
+      const text = await readFile(path, 'utf8');
+      const imports: string[] = [];
+      const contents = text.replaceAll(/\bimport\('(\.[^']+)'\)/g, (whole, from: string) => {
+        if (command.test(from)) return whole;
+        imports.push(`import * as late${imports.length} from '${from}';\n`);
+        return `Promise.resolve(late${imports.length - 1})`;
       });
-    };
-    onResolve({ filter: command }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path, external: true } : undefined,
-    );
-    for (const [name, wanted] of Object.entries(needed)) {
-      change(name, (text) => {
-        const now = text.replace(`import('${wanted}')`, 'Promise.resolve(needed)');
-        return now === text ? text : `import * as needed from '${wanted}';\n${now}`;
-      });
-    }
-    for (const name of tables) {
-      onLoad({ filter: new RegExp(`/${name.replace('.', '\\.')}$`) }, async ({ path }) => ({
-        contents: writeTable(await import(path)),
-      }));
-    }
-    change(seldom.file, (text) =>
-      text.replaceAll(seldom.imports, (_, names: string, from: string) => late(names, from)),
-    );
+      return { contents: `${imports.join('')}${contents}` };
+    });
   },
 };
-
-/** Functions of a file that is loaded when the first of them is called. */
-function late(names: string, from: string): string {
-  return names
-    .split(', ')
-    .map((name) => `function ${name}(...args) { return require('${from}').${name}(...args); }`)
-    .join('\n');
-}
 
 /** The exports of a module as constants. A field that is undefined is left out, which reads the same. */
 function writeTable(exports: Readonly<Record<string, unknown>>): string {
@@ -83,18 +52,43 @@ function allowPlain(name: string, value: unknown): unknown {
   return value;
 }
 
-await build({
+/** Modules of Node that every process has loaded. */
+const atHand = new Set(['node:fs', 'node:path', 'node:url', 'node:process']);
+
+/**
+ * Other modules of Node, and packages, are loaded when the first of their exports is used: most hooks need no socket,
+ * worker, parser or price.
+ */
+function requireLate(text: string): string {
+  const late = text.replaceAll(
+    /(?<=[ ,])(\w+)=(?:__toESM\()?require\("([^"]+)"\)(?:,1\))?(?=[;,])/g,
+    (whole, name, id) =>
+      atHand.has(id) || id.startsWith('.') ? whole : `${name}=requireLate(()=>${whole.slice(name.length + 1)})`,
+  );
+  if (late === text) throw new Error('the bundle requires nothing that could be required late');
+  return late;
+}
+
+const banner = [
+  "const hereUrl=require('node:url').pathToFileURL(__filename).href;",
+  'const requireLate=(load)=>{let loaded;return new Proxy({},{get:(_,name)=>(loaded??=load())[name]})};',
+].join('');
+
+const { outputFiles } = await build({
   entryPoints: [join(cli, 'main.js')],
   outfile: join(cli, 'hook.cjs'),
   bundle: true,
+  write: false,
   format: 'cjs',
   platform: 'node',
   target: 'node22',
   packages: 'external',
+  external: ['./commands/*', './chain/*', './run/*'],
   minifyWhitespace: true,
   minifySyntax: true,
-  banner: { js: "const hereUrl = require('node:url').pathToFileURL(__filename).href;" },
+  banner: { js: banner },
   define: { 'import.meta.url': 'hereUrl' },
   logLevel: 'warning',
   plugins: [oneFile],
 });
+for (const { path, text } of outputFiles) await writeFile(path, requireLate(text));

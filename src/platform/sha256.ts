@@ -28,26 +28,57 @@ export function computeSha256Hex(bytes: Uint8Array): string {
   return Array.from(computeSha256(bytes), (word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-type WorkingVariables = [number, number, number, number, number, number, number, number];
-
+/** Plain variables and loops: this runs once or twice in a process, so it is never optimized. */
 function computeSha256(bytes: Uint8Array): Int32Array {
   const { initialHash, roundConstants } = readConstants();
   const hash = Int32Array.from(initialHash);
   const padded = padMessage(bytes);
   const schedule = new Int32Array(64);
   for (let block = 0; block < padded.byteLength; block += 64) {
-    let [a, b, c, d, e, f, g, h] = hash as unknown as WorkingVariables;
-    for (let round = 0; round < 64; round++) {
-      schedule[round] = round < 16 ? padded.getInt32(block + round * 4) : extendSchedule(schedule, round);
-      const sumE = rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25);
-      const sumA = rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22);
-      const first = h + sumE + ((e & f) ^ (~e & g)) + roundConstants[round]! + schedule[round]!;
-      const second = sumA + ((a & b) ^ (a & c) ^ (b & c));
-      [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
+    for (let round = 0; round < 16; round++) schedule[round] = padded.getInt32(block + round * 4);
+    for (let round = 16; round < 64; round++) {
+      const early = schedule[round - 15]!;
+      const late = schedule[round - 2]!;
+      const sigmaEarly = ((early >>> 7) | (early << 25)) ^ ((early >>> 18) | (early << 14)) ^ (early >>> 3);
+      const sigmaLate = ((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10);
+      schedule[round] = schedule[round - 16]! + sigmaEarly + schedule[round - 7]! + sigmaLate;
     }
-    for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) hash[index]! += value;
+    digestBlock(hash, schedule, roundConstants);
   }
   return hash;
+}
+
+function digestBlock(hash: Int32Array, schedule: Int32Array, roundConstants: readonly number[]): void {
+  let a = hash[0]!;
+  let b = hash[1]!;
+  let c = hash[2]!;
+  let d = hash[3]!;
+  let e = hash[4]!;
+  let f = hash[5]!;
+  let g = hash[6]!;
+  let h = hash[7]!;
+  for (let round = 0; round < 64; round++) {
+    const sumE = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+    const sumA = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+    const first = (h + sumE + ((e & f) ^ (~e & g)) + roundConstants[round]! + schedule[round]!) | 0;
+    const second = sumA + ((a & b) ^ (a & c) ^ (b & c));
+    h = g;
+    g = f;
+    f = e;
+    e = (d + first) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (first + second) | 0;
+  }
+  hash[0]! += a;
+  hash[1]! += b;
+  hash[2]! += c;
+  hash[3]! += d;
+  hash[4]! += e;
+  hash[5]! += f;
+  hash[6]! += g;
+  hash[7]! += h;
 }
 
 function padMessage(bytes: Uint8Array): DataView {
@@ -56,18 +87,6 @@ function padMessage(bytes: Uint8Array): DataView {
   padded.setUint8(bytes.length, 0x80);
   padded.setUint32(padded.byteLength - 4, bytes.length * 8);
   return padded;
-}
-
-function extendSchedule(schedule: Int32Array, round: number): number {
-  const early = schedule[round - 15]!;
-  const late = schedule[round - 2]!;
-  const sigmaEarly = rotateRight(early, 7) ^ rotateRight(early, 18) ^ (early >>> 3);
-  const sigmaLate = rotateRight(late, 17) ^ rotateRight(late, 19) ^ (late >>> 10);
-  return schedule[round - 16]! + sigmaEarly + schedule[round - 7]! + sigmaLate;
-}
-
-function rotateRight(word: number, bits: number): number {
-  return (word >>> bits) | (word << (32 - bits));
 }
 
 interface Constants {

@@ -61,7 +61,7 @@ function sizeOf(parts: readonly Buffer[]): number {
 /** Whether a time of this process comes before the end of some work. */
 function isLateBy(dueMs: number, work: Promise<void>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(true), Math.max(0, dueMs - performance.now()));
+    const timer = setTimeout(() => resolve(true), Math.max(0, dueMs - process.uptime() * 1000));
     work.then(() => resolve(false), reject).finally(() => clearTimeout(timer));
   });
 }

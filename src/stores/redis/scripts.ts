@@ -10,7 +10,14 @@ export interface Script {
 }
 
 function script(text: string): Script {
-  return { text, sha: createHash('sha1').update(text).digest('hex') };
+  let sha: string | undefined;
+  return {
+    text,
+    get sha() {
+      sha ??= createHash('sha1').update(text).digest('hex');
+      return sha;
+    },
+  };
 }
 
 /**
