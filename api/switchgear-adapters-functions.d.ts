@@ -1,4 +1,4 @@
-export interface FunctionsOptions {
+export interface FunctionsOptions extends FallbackOptions {
     readonly gear?: Switchgear;
     readonly task?: Task;
     readonly async?: boolean;

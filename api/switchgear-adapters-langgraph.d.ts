@@ -6,6 +6,9 @@ export interface DelegationNotes {
     readonly reasons?: Readonly<Record<string, string>>;
 }
 
+export interface LangGraphOptions extends ProtectOptions, FallbackOptions {
+}
+
 export interface NextStep {
     readonly worker: string | undefined;
     readonly message?: string;
@@ -39,6 +42,6 @@ export interface SupervisorOptions {
     readonly log?: (line: string) => void;
 }
 
-export declare function protect<T extends object>(thing: T, options?: ProtectOptions): T;
+export declare function protect<T extends object>(thing: T, options?: LangGraphOptions): T;
 
 export declare function supervisor({ gear, workers, ask, log }: SupervisorOptions): Supervisor;

@@ -1,4 +1,4 @@
-export interface MastraOptions extends ProtectOptions {
+export interface MastraOptions extends ProtectOptions, FallbackOptions {
     readonly workers?: readonly string[];
 }
 

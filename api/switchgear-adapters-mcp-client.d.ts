@@ -5,7 +5,7 @@ export interface McpClientLike {
     } | undefined;
 }
 
-export interface McpClientOptions {
+export interface McpClientOptions extends FallbackOptions {
     readonly gear?: Switchgear;
     readonly task?: Task;
     readonly server?: string;

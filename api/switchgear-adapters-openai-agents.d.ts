@@ -1,4 +1,4 @@
-export interface OpenAiAgentsOptions extends ProtectOptions {
+export interface OpenAiAgentsOptions extends ProtectOptions, FallbackOptions {
     readonly workers?: readonly string[];
 }
 

@@ -3,6 +3,8 @@ export interface Answer {
     readonly by: string;
     readonly note?: string;
     readonly for?: 'once' | 'run' | 'always';
+    readonly args?: readonly unknown[];
+    readonly isEdited?: boolean;
 }
 
 export interface Approver {

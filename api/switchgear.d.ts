@@ -50,6 +50,8 @@ export interface Answer {
     readonly by: string;
     readonly note?: string;
     readonly for?: 'once' | 'run' | 'always';
+    readonly args?: readonly unknown[];
+    readonly isEdited?: boolean;
 }
 
 export interface AnsweredCard extends Card {
@@ -108,6 +110,12 @@ export interface BreakerSettings {
     readonly maxConcurrent?: number;
     readonly maxCalls?: number;
     readonly maxCallsSession?: number;
+    readonly maxQueue: number;
+    readonly queueTimeoutSecs: number;
+    readonly retries: number;
+    readonly retryBaseSecs: number;
+    readonly retryMaxWaitSecs: number;
+    readonly retryJitter: 'full' | 'equal' | 'none';
     readonly openOnRetryAfter: boolean;
     readonly sameErrorOnly: boolean;
     readonly countErrors: readonly string[];
@@ -449,7 +457,12 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
     readonly kind?: ActionKind;
     readonly breaker?: Partial<BreakerSettings>;
     readonly timeoutSecs?: number;
-    readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
+    readonly maxConcurrent?: number;
+    readonly maxQueue?: number;
+    readonly queueTimeoutSecs?: number;
+    readonly retry?: number | GuardRetryOptions;
+    readonly fallback?: (failure: Refusal | Error, ...args: Parameters<F>) => ReturnType<F> | Awaited<ReturnType<F>>;
+    readonly signal?: AbortSignal;
     readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
     readonly maxCost?: MaxCost | ((...args: Parameters<F>) => MaxCost);
     readonly usage?: (result: Awaited<ReturnType<F>>) => Usage | undefined;
@@ -590,11 +603,8 @@ export declare class RefusedError extends Error {
     constructor(refusal: Refusal, withStack?: boolean);
 }
 
-export interface RetryOptions {
-    readonly retries?: number;
-    readonly baseSecs?: number;
+export interface RetryOptions extends GuardRetryOptions {
     readonly signal?: AbortSignal;
-    readonly when?: (error: unknown) => boolean;
 }
 
 export interface RuleHit {

@@ -11,10 +11,10 @@ import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { copyProperties, invalid } from '../guard/internal.ts';
 import { hasMethod, isClass, isLiteral, unknownThing } from './host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
-import { makeRefusedError } from './host/host-run.ts';
+import { type FallbackOptions, fallbackOf, makeRefusedError } from './host/host-run.ts';
 
 /** Options of `protect` for plain functions. */
-export interface FunctionsOptions {
+export interface FunctionsOptions extends FallbackOptions {
   /**
    * The gear to use.
    * @default defaultSwitchgear()
@@ -125,7 +125,8 @@ function guardInstance<T extends object>(instance: T, gear: Switchgear, options:
 function guardFunction(gear: Switchgear, options: FunctionsOptions, name: string, fn: AnyFunction): AnyFunction {
   const { task, async } = options;
   return guardOnce(fn, gear, () => {
-    const guarded = async === undefined ? gear.guard(name, fn) : gear.guard(name, fn, { async });
+    const fallback = fallbackOf(options, name);
+    const guarded = gear.guard(name, fn, { ...(async !== undefined && { async }), ...(fallback && { fallback }) });
     return copyProperties(fn, function (this: unknown, ...args: unknown[]): unknown {
       const call = () => guarded.apply(this as never, args);
       const value = task === undefined ? call() : task.run(call);

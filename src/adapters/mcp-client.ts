@@ -6,7 +6,7 @@ import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { hostCall } from '../guard/entries/host-call.ts';
 import { hasMethod, unknownThing } from './host/check-thing.ts';
 import { guardOnce, reportGuarded } from './host/guard-once.ts';
-import { makeHaltFacts, refusalText } from './host/host-run.ts';
+import { type FallbackOptions, fallbackOf, fallbackText, makeHaltFacts, refusalText } from './host/host-run.ts';
 import { overrideMethods } from './host/override-methods.ts';
 
 /** The subset of a client that is used. */
@@ -17,7 +17,7 @@ export interface McpClientLike {
 }
 
 /** Options of `protect` for MCP clients. */
-export interface McpClientOptions {
+export interface McpClientOptions extends FallbackOptions {
   /**
    * The gear to use.
    * @default defaultSwitchgear()
@@ -64,17 +64,26 @@ export function protect<C extends McpClientLike>(client: C, options: McpClientOp
     const prefix = server ?? client.getServerVersion?.()?.name ?? '';
     const optionsIndex = findOptionsIndex(args, call.length);
     const requestOptions = (args[optionsIndex] ?? {}) as RequestOptions;
+    const toolName = prefix === '' ? String(name) : `${prefix}.${name}`;
+    const fallback = fallbackOf(options, toolName) ?? fallbackOf(options, String(name));
     const answer = await hostCall(
       gear,
-      prefix === '' ? String(name) : `${prefix}.${name}`,
+      toolName,
       [input],
-      (running) => {
+      (running, [ownInput]) => {
         const { signal } = requestOptions;
         const eitherSignal = signal === undefined ? running.signal : AbortSignal.any([signal, running.signal]);
-        return call.apply(client, replaceAt(args, optionsIndex, { ...requestOptions, signal: eitherSignal }));
+        const params = ownInput === input ? args : replaceAt(args, 0, { ...(args[0] as object), arguments: ownInput });
+        return call.apply(client, replaceAt(params, optionsIndex, { ...requestOptions, signal: eitherSignal }));
       },
       // All agents share the breaker of a server's tool.
-      { task, signal: requestOptions.signal, breaker: { scope: 'shared' } },
+      {
+        task,
+        signal: requestOptions.signal,
+        breaker: { scope: 'shared' },
+        canEdit: true,
+        fallback: fallback && (async (...failed) => makeFallbackResult(await fallback(...failed))),
+      },
     );
     return 'value' in answer ? answer.value : makeRefusedResult(answer.refusal);
   }
@@ -97,6 +106,12 @@ function replaceAt(args: readonly unknown[], position: number, value: unknown): 
   const all = Array.from({ length: Math.max(args.length, position + 1) }, (_, index) => args[index]);
   all[position] = value;
   return all;
+}
+
+/** What a fallback returned as a tool result, unless it is one. */
+function makeFallbackResult(value: unknown): unknown {
+  const isResult = Array.isArray((value as { readonly content?: unknown } | null | undefined)?.content);
+  return isResult ? value : { content: [{ type: 'text', text: fallbackText(value) }] };
 }
 
 /** A refusal as a tool result: text for the model, and data for code in `_meta`. */

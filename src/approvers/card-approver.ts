@@ -57,6 +57,8 @@ function readAnswer(store: Store, id: string): Answer | undefined {
       return { approved: true, by, for: 'run' };
     case 'approve_always':
       return { approved: true, by, for: 'always' };
+    case 'approve_edited':
+      return { approved: true, by, isEdited: true };
     default:
       return { approved: false, by };
   }

@@ -1,7 +1,7 @@
 /** Asks a question at the terminal; is unavailable without one. */
 
 import { createInterface } from 'node:readline';
-import type { Card } from '../core/card.ts';
+import { type Card, parseEditedArgs } from '../core/card.ts';
 import { cleanLine } from '../core/foreign-text.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
@@ -20,6 +20,9 @@ export interface TerminalOptions {
    */
   readonly output?: NodeJS.WritableStream;
 }
+
+/** The answer that asks for other arguments. */
+const editWord = 'edit';
 
 const answersByWord: Readonly<Record<string, Pick<Answer, 'approved' | 'for'>>> = {
   y: { approved: true },
@@ -54,13 +57,22 @@ export function terminalApprover({ input = process.stdin, output = process.stder
         lines.setPrompt(`${card.evidence.map((line) => cleanLine(line)).join('\n')}\nGo on? [${words.join('/')}] `);
         lines.prompt();
         let tries = 0;
+        let isEditing = false;
         for await (const line of lines) {
           if (signal.aborted) break;
-          const word = line.trim().toLowerCase();
+          const args = isEditing ? readArgs(line, output) : undefined;
+          if (args !== undefined) return { approved: true, by: userName(), args };
+          const word = isEditing ? '' : line.trim().toLowerCase();
+          if (word === editWord && words.includes(word)) {
+            isEditing = true;
+            lines.setPrompt('New arguments as JSON, in one line: ');
+            lines.prompt();
+            continue;
+          }
           const answer = words.includes(word) || word === 'yes' || word === 'no' ? answersByWord[word] : undefined;
           if (answer !== undefined) return { ...answer, by: userName() };
           if (++tries >= questionTriesMax) break;
-          output.write(`Please say ${words.join(', ')}.\n`);
+          if (!isEditing) output.write(`Please say ${words.join(', ')}.\n`);
           lines.prompt();
         }
         throw new Error('the terminal gave no yes or no');
@@ -79,5 +91,16 @@ function listWords({ actions }: Card): readonly string[] {
     'n',
     ...(actions.includes('approve_run') ? ['run'] : []),
     ...(actions.includes('approve_always') ? ['always'] : []),
+    ...(actions.includes('approve_edited') ? [editWord] : []),
   ];
+}
+
+/** The arguments in a line; undefined, with a word about it, if the line is no JSON. */
+function readArgs(line: string, output: NodeJS.WritableStream): readonly unknown[] | undefined {
+  try {
+    return parseEditedArgs(line);
+  } catch (error) {
+    output.write(`${(error as Error).message}\n`);
+    return undefined;
+  }
 }

@@ -78,8 +78,13 @@ async function readBody(response: Response): Promise<string> {
 }
 
 function parseAnswer(body: unknown, host: string): Answer {
-  const { approved, by, for: duration } = (body ?? {}) as Partial<Answer>;
+  const { approved, by, for: duration, args } = (body ?? {}) as Partial<Answer>;
   if (typeof approved !== 'boolean') throw new Error(`${host} answered without approved: true or false`);
   const answeredBy = typeof by === 'string' && by !== '' ? by : host;
-  return { approved, by: answeredBy, ...((duration === 'run' || duration === 'always') && { for: duration }) };
+  return {
+    approved,
+    by: answeredBy,
+    ...((duration === 'run' || duration === 'always') && { for: duration }),
+    ...(args !== undefined && { args }),
+  };
 }

@@ -45,16 +45,6 @@ export function createCircuitBreaker(
   // The environment does not override settings made in code.
   const gear = createSwitchgear({ ...more, env: {}, policy: { preset: 'cuedeck', circuit_breaker: breakerPolicy } });
   const handle = gear.breaker(name);
-  /** The latest rejection, and the one that `call` has to throw now. */
-  let rejection: RefusedError | undefined;
-  let pending: RefusedError | undefined;
-  const run = gear.guard(name, (operation: () => unknown) => operation(), {
-    fallback(refusal) {
-      rejection = pending = new RefusedError(refusal);
-    },
-  });
-  const toOperationError = (error: unknown) => (error === rejection ? error : new OperationFailed(error));
-
   return {
     get state() {
       return handle.state;
@@ -63,22 +53,25 @@ export function createCircuitBreaker(
       return handle.stats.consecutiveFailures;
     },
     call<T>(operation: () => T): T {
-      let result: unknown;
-      try {
-        result = run(operation);
-      } catch (error) {
-        throw toOperationError(error);
-      }
+      const admission = gear.admit(name, []);
       // Thrown synchronously to every caller: before the call it is unknown whether the operation returns a promise.
-      if (pending !== undefined) {
-        const thrown = pending;
-        pending = undefined;
-        throw thrown;
+      if (admission.refused !== undefined) throw new RefusedError(admission.refusal);
+      const { settle } = admission;
+      const fail = (error: unknown): never => {
+        settle({ error });
+        throw new OperationFailed(error);
+      };
+      let result: T;
+      try {
+        result = operation();
+      } catch (error) {
+        return fail(error);
       }
-      if (!(result instanceof Promise)) return result as T;
-      return result.catch((error: unknown) => {
-        throw toOperationError(error);
-      }) as T;
+      const end = (value: unknown) => {
+        settle({ value });
+        return value;
+      };
+      return (result instanceof Promise ? result.then(end, fail) : end(result)) as T;
     },
     reset: () => handle.reset(),
   };

@@ -1,5 +1,6 @@
 /** The card that a person sees when a task halted or an action asks, and its state transitions. */
 
+import { SwitchgearError } from './error.ts';
 import type { Code, Counters } from './verdict.ts';
 
 /** Every action of a person on a card. */
@@ -7,6 +8,7 @@ export const cardActions = [
   'approve',
   'approve_run',
   'approve_always',
+  'approve_edited',
   'decline',
   'retry_raised',
   'pause',
@@ -15,7 +17,10 @@ export const cardActions = [
   'dismiss',
 ] as const;
 
-/** `approve` answers for the one action that asks; a chain run can also be approved as a whole, or permanently. */
+/**
+ * `approve` answers for the one action that asks; a chain run can also be approved as a whole, or permanently.
+ * `approve_edited` approves the action with other arguments.
+ */
 export type CardAction = (typeof cardActions)[number];
 
 /** A card: a halted task or an asking action, with the actions of a person. */
@@ -92,7 +97,12 @@ export type CardEvent =
       readonly by: string;
       readonly from?: AnswerOrigin | undefined;
     }
-  | { readonly type: 'card-used'; readonly atMs: number }
+  | {
+      readonly type: 'card-used';
+      readonly atMs: number;
+      /** The digest of the arguments that the person put in place of those of the call. */
+      readonly digest?: string | undefined;
+    }
   | { readonly type: 'card-expired'; readonly atMs: number };
 
 /**
@@ -114,15 +124,28 @@ export function changeCard(card: Card, event: CardEvent): Card {
     case 'card-used':
       // Single use, and never after the card expired.
       if (card.state !== 'answered' || isPast(card, event.atMs)) return card;
-      return { ...card, state: 'used' };
+      return { ...card, state: 'used', ...(event.digest !== undefined && { digest: event.digest }) };
     case 'card-expired':
       if (card.state === 'used' || !isPast(card, event.atMs)) return card;
       return { ...card, state: 'expired' };
   }
 }
 
+/** Reads edited arguments: a JSON list is the list of the arguments, any other value is the only argument. */
+export function parseEditedArgs(text: string): readonly unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new SwitchgearError('invalid_argument', `edited arguments must be JSON: ${(error as Error).message}`);
+  }
+  return Array.isArray(value) ? value : [value];
+}
+
 /** The reason why a card cannot be answered so at all, or undefined. */
 export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string | undefined {
+  if (answer === 'approve_edited' && actions.includes('approve') && !actions.includes(answer))
+    return `the arguments of ${id} cannot be edited, only approved as they are: it accepts ${actions.join(', ')}`;
   return actions.includes(answer) ? undefined : `${id} accepts ${actions.join(', ') || 'no answer'}, got ${answer}`;
 }
 

@@ -69,7 +69,7 @@ export const patienceMaxMs = 600_000;
 /** The length of a lease, and the interval of the sweep over leases and silent tasks. */
 export const leaseMs = 15_000;
 export const sweepMs = 1_000;
-/** Retries of the retry helper. */
+/** Retries of one call. */
 export const retryAttemptsMax = 10;
 /** How often a chain step that changes after its approval is asked about again. */
 export const stepChangesMax = 5;

@@ -45,12 +45,27 @@ export interface BreakerSettings {
   readonly leaseSecs: number;
   /** Whether a probe whose lease expired counts as a failure of the tool or as neutral. @default 'failure' */
   readonly leaseExpiry: 'failure' | 'neutral';
-  /** Calls at once; more are refused, never queued. @default undefined (any number) */
+  /** Calls at once; more wait in the queue, or are refused. @default undefined (any number) */
   readonly maxConcurrent?: number;
   /** Calls of one tool that a task may make; more are refused. @default undefined (any number) */
   readonly maxCalls?: number;
   /** Calls of one tool that all tasks of a session may make; more are refused. @default undefined (any number) */
   readonly maxCallsSession?: number;
+  /** Calls that may wait for one of `maxConcurrent` to end, in this process; more are refused. @default 0 */
+  readonly maxQueue: number;
+  /** Time a call may wait in the queue. @default 30 */
+  readonly queueTimeoutSecs: number;
+  /** Attempts after the first, if a call fails; only for tools that may run twice. @default 0 */
+  readonly retries: number;
+  /** Time before the first retry; each further wait doubles. @default 1 */
+  readonly retryBaseSecs: number;
+  /** The longest wait before a retry; a call whose callee asks for a longer one is not retried. @default 30 */
+  readonly retryMaxWaitSecs: number;
+  /**
+   * How waits are spread at random: `full` from nothing to the whole wait, `equal` from half of it.
+   * @default 'full'
+   */
+  readonly retryJitter: 'full' | 'equal' | 'none';
   /** Open on the first Retry-After, until the time it names. @default false */
   readonly openOnRetryAfter: boolean;
   /** Count only the same error in a row. @default false */

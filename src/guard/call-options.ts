@@ -18,8 +18,34 @@ export interface GuardOptions<F extends AnyFunction = AnyFunction> {
    * @default the policy's `timeout_secs`: 30 for tools and steps, that of `[tools]` for models, none for delegations
    */
   readonly timeoutSecs?: number;
-  /** Called instead of a refusal while the breaker is open. @default none */
-  readonly fallback?: (refusal: Refusal, ...args: Parameters<F>) => ReturnType<F>;
+  /**
+   * Calls at once; more wait in the queue of `maxQueue`, or are refused.
+   * @default the policy's `max_concurrent`: any number
+   */
+  readonly maxConcurrent?: number;
+  /**
+   * Calls that may wait until one of `maxConcurrent` ends, in this process; more are refused. A function that returns
+   * no promise cannot wait: its call is refused.
+   * @default the policy's `max_queue`: 0
+   */
+  readonly maxQueue?: number;
+  /** Seconds that a call may wait in the queue. @default the policy's `queue_timeout_secs`: 30 */
+  readonly queueTimeoutSecs?: number;
+  /**
+   * Tries a failed call again: how often, or how. Only for functions that return promises and may run twice; never
+   * after a refusal, after a call that a person approved, or for an error that is the caller's fault.
+   * @default the policy's `retries`: 0
+   */
+  readonly retry?: number | GuardRetryOptions;
+  /**
+   * Called instead of a call that failed: with an error, a timeout, a value that counts as a failure, or because its
+   * circuit is open. It gets the error or the refusal. Never called for a rule, a limit, a halt, a declined approval or
+   * a cancelled call; the failure counts all the same. Its value becomes a promise if the function returns promises.
+   * @default none
+   */
+  readonly fallback?: (failure: Refusal | Error, ...args: Parameters<F>) => ReturnType<F> | Awaited<ReturnType<F>>;
+  /** Ends the waits of a call, in a queue or before a retry: the call then rejects with the reason. @default none */
+  readonly signal?: AbortSignal;
   /** Classifies how a call ended; undefined leaves it to the settings. @default none */
   readonly classify?: (ending: Ending) => Outcome['kind'] | undefined;
   /** Upper bounds of the cost of one call, reserved before the call runs. @default {} */
@@ -63,16 +89,27 @@ export interface DelegateOptions<T> {
   readonly request?: unknown;
 }
 
-/** Options of `gear.retry`. */
-export interface RetryOptions {
-  /** Attempts after the first. @default 3 */
+/** How a failed call of a guarded function is tried again. */
+export interface GuardRetryOptions {
+  /** Attempts after the first, at most 10. @default 3 */
   readonly retries?: number;
   /** Seconds before the first retry; each further wait doubles. @default 1 */
   readonly baseSecs?: number;
-  /** Ends the waiting. @default none */
-  readonly signal?: AbortSignal;
-  /** Returns false for an error that is not worth a retry. @default every error is retried */
+  /** The longest wait in seconds; a call whose callee asks for a longer one is not retried. @default 30 */
+  readonly maxWaitSecs?: number;
+  /** How waits are spread at random: from nothing to the whole wait, from half of it, or not. @default 'full' */
+  readonly jitter?: 'full' | 'equal' | 'none';
+  /**
+   * Returns false for an error that is not worth a retry.
+   * @default errors that count as failures are: not one of the caller, as a status of 400 to 499 but 408 and 429
+   */
   readonly when?: (error: unknown) => boolean;
+}
+
+/** Options of `gear.retry`. */
+export interface RetryOptions extends GuardRetryOptions {
+  /** Ends the waiting: the promise rejects with the reason. @default none */
+  readonly signal?: AbortSignal;
 }
 
 /** Anything that emits events like `fs.watch` or chokidar. */

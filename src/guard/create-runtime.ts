@@ -1,6 +1,7 @@
 /** Creates the runtime of a gear from its options. */
 
 import { createWeighedKeys } from '../core/bounded.ts';
+import type { Card } from '../core/card.ts';
 import { generateSession } from '../core/cell-key.ts';
 import { defaultSettings } from '../core/controls/defaults.ts';
 import { failedWorkersMax, workerCellsMax } from '../core/limits.ts';
@@ -8,6 +9,7 @@ import { builtinPrices } from '../core/prices/builtin-prices.ts';
 import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
+import type { Answer } from '../ports/approver.ts';
 import type { AppliedPolicy } from '../ports/policy.ts';
 import type { SharedStore } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -137,7 +139,12 @@ function watchStore(runtime: Runtime, shared: SharedStore, publishTasks: boolean
     else if (hint.key.startsWith('card/')) {
       const card = runtime.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;
-      runtime.waiting.get(card.id)?.({ approved: card.answer === 'approve', by: card.by ?? '' });
+      runtime.waiting.get(card.id)?.({ ...readApproval(card.answer), by: card.by ?? '' });
     }
   });
+}
+
+/** Whether the answer to a question approves it; edited arguments are sealed in the store. */
+function readApproval(answer: Card['answer']): Pick<Answer, 'approved' | 'isEdited'> {
+  return answer === 'approve_edited' ? { approved: true, isEdited: true } : { approved: answer === 'approve' };
 }

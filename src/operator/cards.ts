@@ -7,9 +7,9 @@ import type { RunState } from '../chains/run/state/run-state.ts';
 import { loadRun } from '../chains/run/storage/runs.ts';
 import { type Card, type CardAction, describeOtherAnswers, type QuestionCard } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { journalEntriesMax } from '../core/limits.ts';
+import { cardKeepMs, journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
-import { readInput, removeExpiredInputs, withInput } from '../guard/internal.ts';
+import { readInput, removeExpiredInputs, requestId, storeInput, withInput } from '../guard/internal.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
@@ -110,11 +110,14 @@ export async function answerQuestion(
   idPrefix: string,
   answer: CardAction,
   operator: Operator,
+  editedArgs?: string,
 ): Promise<Card> {
   const atMs = store.clock.nowMs();
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
   const objection = findObjection(card, answer, atMs);
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
+  // The call that waits reads the arguments once it sees the answer.
+  if (editedArgs !== undefined) storeInput(store, requestId(card.id), editedArgs, cardKeepMs);
   const { status, card: answeredCard } = await answerInStore(store, card, answer, operator);
   if (status !== 'taken' || answeredCard === undefined) {
     const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());

@@ -14,6 +14,19 @@ export interface Answer {
    * @default 'once'
    */
   readonly for?: 'once' | 'run' | 'always';
+  /**
+   * The arguments to call the tool with in place of its own: the approval is for these, and all rules judge them. A
+   * card that offers `approve_edited` takes them; of any other the call is refused.
+   *
+   * @default none: the arguments of the call
+   */
+  readonly args?: readonly unknown[];
+  /**
+   * Whether the arguments were edited with the answer to the card, and are sealed in the store.
+   *
+   * @default false
+   */
+  readonly isEdited?: boolean;
 }
 
 /** Asks a person for an approval. An approver that throws, or does not answer in time, has not approved. */

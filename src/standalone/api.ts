@@ -9,7 +9,19 @@ import type { Clock } from '../ports/clock.ts';
 /** Options of a standalone breaker. Unlike a gear, the default is no timeout and a window of calls. */
 export interface BreakerOptions
   extends Partial<
-    Omit<BreakerSettings, 'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs'>
+    Omit<
+      BreakerSettings,
+      | 'scope'
+      | 'gracefulDegradation'
+      | 'enableHealthCheck'
+      | 'healthCheckIntervalSecs'
+      | 'maxQueue'
+      | 'queueTimeoutSecs'
+      | 'retries'
+      | 'retryBaseSecs'
+      | 'retryMaxWaitSecs'
+      | 'retryJitter'
+    >
   > {
   /** The name in refusals, errors and changes. @default 'breaker' */
   readonly name?: string;

@@ -47,7 +47,7 @@ const runsByObject = new WeakMap<object, AiSdkRuns>();
  */
 export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}): T & AiSdkOutcome {
   checkCall(call);
-  const { gear = defaultSwitchgear(), workers } = options;
+  const { gear = defaultSwitchgear() } = options;
   const tools = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;
   const isOurs = (thing: unknown) => runsByObject.get(thing as object)?.gear === gear;
   // A model or tool that is added to guarded settings joins their runs.
@@ -65,7 +65,7 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
     guarded.model = guard(call.model, () => protectAiSdkModel(call.model, runs, options.hideOpenTools));
   if (tools !== undefined) {
     guarded.tools = Object.fromEntries(
-      Object.entries(tools).map(([name, tool]) => [name, guard(tool, () => protectTool(name, tool, runs, workers))]),
+      Object.entries(tools).map(([name, tool]) => [name, guard(tool, () => protectTool(name, tool, runs, options))]),
     );
   }
   if (call.toolApproval !== undefined) {

@@ -3,7 +3,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Call } from '../../guard/api.ts';
 import { type HostCall, hostCall } from '../../guard/entries/host-call.ts';
-import { delegateToWorker, makeRefusedError, turnOf } from '../host/host-run.ts';
+import {
+  delegateToWorker,
+  type FallbackOptions,
+  fallbackOf,
+  makeRefusedError,
+  type ToolFallback,
+  turnOf,
+} from '../host/host-run.ts';
 import { mustAsk, wasApproved } from './approval.ts';
 import type { AiSdkRuns } from './runs.ts';
 
@@ -18,13 +25,20 @@ interface ToolCallOptions {
   readonly messages?: readonly unknown[];
 }
 
-export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, workers: readonly string[] = []): unknown {
+export function protectTool(
+  name: string,
+  tool: unknown,
+  runs: AiSdkRuns,
+  { workers = [], ...options }: FallbackOptions & { readonly workers?: readonly string[] | undefined } = {},
+): unknown {
   if (!isTool(tool)) return tool; // The provider or the client runs this tool; its calls are seen only in the messages.
   const { needsApproval } = tool;
   const pendingApprovals = new Set<string>();
+  const fallback = fallbackOf(options, name);
   const execute = workers.includes(name)
-    ? (input: unknown, options: ToolCallOptions) => delegateTool(name, tool, runs, input, options)
-    : (input: unknown, options: ToolCallOptions) => callTool(name, tool, runs, input, options, pendingApprovals);
+    ? (input: unknown, callOptions: ToolCallOptions) => delegateTool(name, tool, runs, input, callOptions)
+    : (input: unknown, callOptions: ToolCallOptions) =>
+        callTool({ name, tool, runs, pendingApprovals, fallback }, input, callOptions);
   return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
     execute,
     needsApproval: async (input: unknown, options: ToolCallOptions): Promise<unknown> => {
@@ -37,14 +51,20 @@ export function protectTool(name: string, tool: unknown, runs: AiSdkRuns, worker
   });
 }
 
+/** A guarded tool, with the calls that the SDK was asked to approve. */
+interface GuardedTool {
+  readonly name: string;
+  readonly tool: ToolLike;
+  readonly runs: AiSdkRuns;
+  readonly pendingApprovals: Set<string>;
+  readonly fallback: ToolFallback | undefined;
+}
+
 /** Returns a stream for a streaming tool and a promise otherwise, because the SDK checks the returned value. */
 function callTool(
-  name: string,
-  tool: ToolLike,
-  runs: AiSdkRuns,
+  { name, tool, runs, pendingApprovals, fallback }: GuardedTool,
   input: unknown,
   options: ToolCallOptions,
-  pendingApprovals: Set<string>,
 ): unknown {
   const id = options.toolCallId;
   const run = runs.runForCall(id);
@@ -56,6 +76,9 @@ function callTool(
     turnId: turnOf(task),
     signal: options.abortSignal,
     ask: () => ({ approved: isApproved(), by: 'the user' }),
+    canEdit: true,
+    fallback,
+    isForwarded: () => forwarded !== undefined,
   };
   let forwarded: AsyncGenerator | undefined;
   let isSync = true;
@@ -63,8 +86,8 @@ function callTool(
     run.gear,
     name,
     [input],
-    (call) => {
-      const result = tool.execute?.(input, addCallSignal(options, call));
+    (call, [ownInput]) => {
+      const result = tool.execute?.(ownInput, addCallSignal(options, call));
       if (!isStream(result)) return result;
       if (!isSync) return readLastChunk(result); // The call had to wait, so a promise was already returned.
       const end = Promise.withResolvers<unknown>();

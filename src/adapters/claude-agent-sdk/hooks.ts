@@ -3,7 +3,8 @@
 import type { Ending } from '../../core/classify.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { beginHostCall, type HostCall, type OpenCall, wouldAsk } from '../../guard/entries/host-call.ts';
+import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
+import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
 import { refusalText } from '../host/host-run.ts';
 import { type MessageOrigin, makeAbortError, SentWorkers } from './sent-workers.ts';
 
@@ -82,12 +83,14 @@ class RunHooks {
       turnId: String(this.#turns.get(task) ?? 0),
       // All sessions share the breaker of an MCP tool; built-in tools such as Bash have one per session.
       breaker: { scope: name.startsWith('mcp__') ? 'shared' : 'session' },
+      canEdit: true,
     };
     if (wouldAsk(this.#gear, name, [args], host)) return makeDecision('ask', 'A rule wants this confirmed.');
     const answer = await beginHostCall(this.#gear, name, [args], host);
     if (answer.refusal !== undefined) return makeRefusedOutput(answer.refusal);
     this.#calls.set(id, answer.settle);
-    return {};
+    const [ownArgs] = answer.args;
+    return ownArgs === args ? {} : makeDecision('allow', 'A person approved these arguments.', ownArgs);
   }
 
   async postToolUse(input: HookInput, id = ''): Promise<object> {
@@ -151,6 +154,11 @@ function makeRefusedOutput(refusal: Refusal): object {
   return refusal.kind === 'halt' ? { ...output, continue: false, stopReason: refusal.explanation } : output;
 }
 
-function makeDecision(permissionDecision: 'ask' | 'deny', permissionDecisionReason: string): object {
-  return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason } };
+function makeDecision(
+  permissionDecision: 'allow' | 'ask' | 'deny',
+  permissionDecisionReason: string,
+  updatedInput?: unknown,
+): object {
+  const decision = { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason };
+  return { hookSpecificOutput: updatedInput === undefined ? decision : { ...decision, updatedInput } };
 }

@@ -22,8 +22,34 @@ export interface ProtectOptions {
   readonly task?: Task | TaskOptions;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the input of a tool may have any type.
+type ToolInput = any;
+
+/** Answers for a tool whose call failed: with its error, or because its circuit is open. */
+export type ToolFallback = (failure: Refusal | Error, ...input: ToolInput[]) => unknown;
+
+/** The options of a `protect` that guards tools. */
+export interface FallbackOptions {
+  /**
+   * What answers for tools whose calls failed, by their names: for an error, a timeout or an open circuit, never for a
+   * rule, a limit, a halt or a declined approval.
+   * @default {}
+   */
+  readonly fallbacks?: Readonly<Record<string, ToolFallback>>;
+}
+
+/** The fallback of a tool. */
+export function fallbackOf({ fallbacks = {} }: FallbackOptions, name: string): ToolFallback | undefined {
+  return Object.hasOwn(fallbacks, name) ? fallbacks[name] : undefined;
+}
+
+/** What a fallback returned as a text for the model. */
+export function fallbackText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+}
+
 /** The options of a `protect` that can hide tools from the model. */
-export interface HidingOptions extends ProtectOptions {
+export interface HidingOptions extends ProtectOptions, FallbackOptions {
   /**
    * Hides tools from the model while their breakers are open. By default such tools are visible, and a call to one is
    * refused with the reason.

@@ -4,7 +4,8 @@ import { readWorkerFailure, type WorkerFailure } from '../../core/controls/worke
 import type { Refusal } from '../../core/refusal.ts';
 import { isRefused, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { endingOf, type HostAnswer, type OpenCall } from '../../guard/entries/host-call.ts';
+import type { HostAnswer } from '../../guard/entries/host-call.ts';
+import { endingOf, type OpenCall } from '../../guard/entries/open-call.ts';
 import { nextTurn } from '../../platform/system-clock.ts';
 
 /** A running worker, with the task of its calls. */
@@ -33,6 +34,7 @@ export async function openWorker(
   return {
     refusal: undefined,
     task,
+    args: [request],
     settle: endingOf(work),
     run: <T>(own: (signal: AbortSignal) => T | PromiseLike<T>) => untilHalt(task, own),
   };

@@ -10,6 +10,7 @@ import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import {
   createHostRuns,
   delegateToWorker,
+  fallbackOf,
   type HidingOptions,
   type HostRun,
   refusalText,
@@ -17,7 +18,7 @@ import {
 } from '../host/host-run.ts';
 import { callModel } from './model.ts';
 import { type Handler, type Invokable, listRunNames, type ModelRequest, type ToolRequest, threadOf } from './shapes.ts';
-import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from './tool.ts';
+import { appendLoopHint, askByInterrupt, isBubbleUp, makeFallbackMessage, makeRefusedMessage } from './tool.ts';
 import { withSignal } from './with-signal.ts';
 
 /** The settings that the adapter reads; all others pass unchanged. */
@@ -54,7 +55,7 @@ export function protect<const S extends LangChainSettings>(
   checkSettings(settings);
   const runFor = createHostRuns(options);
   const { middleware = [] } = settings;
-  const { gear = defaultSwitchgear(), workers = [], hideOpenTools } = options;
+  const { gear = defaultSwitchgear(), hideOpenTools } = options;
   if (middleware.some((item) => isGuardedBy(item, gear))) return settings as MutableSettings<S>;
   const isOnlyMiddleware = !middleware.some((item) => (item as { wrapToolCall?: unknown } | null)?.wrapToolCall);
   const guard = {
@@ -67,7 +68,7 @@ export function protect<const S extends LangChainSettings>(
         runFor(listRunNames(request.state), threadOf(request.runtime)),
         request,
         handler,
-        workers,
+        options,
         isOnlyMiddleware,
       ),
   };
@@ -92,12 +93,13 @@ async function callTool(
   run: HostRun,
   request: ToolRequest,
   handler: Handler<ToolRequest>,
-  workers: readonly string[],
+  { workers = [], ...options }: LangChainOptions,
   isOnlyMiddleware: boolean,
 ): Promise<unknown> {
   const { toolCall, runtime } = request;
   const { id, name, args } = toolCall;
   const task = run.beginCall();
+  const fallback = fallbackOf(options, name);
   const host: HostCall = {
     id,
     task,
@@ -106,11 +108,19 @@ async function callTool(
     classify: (ending) => classifyResult(request, 'error' in ending ? ending.error : ending.value),
     shown: (value) => (value as { readonly content?: unknown } | null | undefined)?.content ?? value,
     ask: askByInterrupt(toolCall, runtime, () => run.awaitApproval(task)),
+    canEdit: true,
+    fallback: fallback && (async (...failed) => makeFallbackMessage(toolCall, await fallback(...failed))),
   };
   try {
     const answer: HostAnswer<unknown> = workers.includes(name)
       ? await delegateToWorker(run, task, name, args, () => handler(request))
-      : await hostCall(run.gear, name, [args], ({ signal }) => handler(addSignal(request, signal)), host);
+      : await hostCall(
+          run.gear,
+          name,
+          [args],
+          ({ signal }, own) => handler(addSignal(withArgs(request, own), signal)),
+          host,
+        );
     if ('refusal' in answer) return await makeRefusedMessage(toolCall, refusalText(answer.refusal));
     return appendLoopHint(answer.value, task);
   } catch (error) {
@@ -123,6 +133,11 @@ async function callTool(
   } finally {
     run.endCall(task);
   }
+}
+
+/** The request with the arguments that were approved, if they are others. */
+function withArgs(request: ToolRequest, [args]: readonly unknown[]): ToolRequest {
+  return args === request.toolCall.args ? request : { ...request, toolCall: { ...request.toolCall, args } };
 }
 
 /** Adds the signal of a call to its tool. */

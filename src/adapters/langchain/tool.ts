@@ -3,6 +3,7 @@
 import type { Task } from '../../guard/api.ts';
 import type { HostCall } from '../../guard/entries/host-call.ts';
 import type { Answer } from '../../ports/approver.ts';
+import { fallbackText } from '../host/host-run.ts';
 import { type LangChainRuntime, loadMessageClasses, type ToolCallLike } from './shapes.ts';
 
 /** Asks by an interrupt, like LangChain's own middleware. Without a checkpointer it cannot ask. */
@@ -13,15 +14,37 @@ export function askByInterrupt(
 ): HostCall['ask'] {
   const { interrupt, configurable } = runtime;
   if (interrupt === undefined || configurable?.__pregel_checkpointer === undefined) return undefined;
-  return (question): Answer => {
+  return (question, [asked = args]): Answer => {
     onWait();
     const answer = interrupt({
-      actionRequests: [{ name, args, description: question }],
-      reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'reject'] }],
+      actionRequests: [{ name, args: asked, description: question }],
+      reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject'] }],
     });
-    const { decisions } = (answer ?? {}) as { readonly decisions?: readonly { readonly type?: unknown }[] };
-    return { approved: isApproval(decisions?.[0]?.type ?? answer), by: 'the user' };
+    const { decisions } = (answer ?? {}) as { readonly decisions?: readonly Decision[] };
+    const [decision] = decisions ?? [];
+    if (decision?.type === 'edit') return readEdit(name, decision);
+    return { approved: isApproval(decision?.type ?? answer), by: 'the user' };
   };
+}
+
+/** A decision as LangChain's own middleware reads it. */
+interface Decision {
+  readonly type?: unknown;
+  readonly editedAction?: { readonly name?: unknown; readonly args?: unknown };
+}
+
+/** An approval with other arguments. Another tool is another call, which nobody was asked about. */
+function readEdit(name: string, { editedAction = {} }: Decision): Answer {
+  const isSameTool = editedAction.name === undefined || editedAction.name === name;
+  const isEdited = isSameTool && editedAction.args !== undefined;
+  return isEdited ? { approved: true, by: 'the user', args: [editedAction.args] } : { approved: false, by: 'the user' };
+}
+
+/** The result of a fallback as a tool message, unless it is one. */
+export async function makeFallbackMessage({ id, name }: ToolCallLike, value: unknown): Promise<unknown> {
+  if ((value as { readonly tool_call_id?: unknown } | null | undefined)?.tool_call_id !== undefined) return value;
+  const { ToolMessage } = await loadMessageClasses();
+  return new ToolMessage({ content: fallbackText(value), name, tool_call_id: id });
 }
 
 /** A tool message with the refusal instead of a result. */

@@ -4,14 +4,28 @@
 
 import type { Call } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { hostCall } from '../../guard/entries/host-call.ts';
+import { type HostCall, hostCall } from '../../guard/entries/host-call.ts';
 import { hasMethod, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
-import { createHostRun, isTask, makeRefusedError, type ProtectOptions, refusalText } from '../host/host-run.ts';
+import {
+  createHostRun,
+  type FallbackOptions,
+  fallbackOf,
+  isTask,
+  makeRefusedError,
+  type ProtectOptions,
+  refusalText,
+} from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { callModel, readModelName } from '../langchain/model.ts';
 import type { Invokable, LangChainRuntime, MessageLike, ModelRequest, ToolCallLike } from '../langchain/shapes.ts';
-import { appendLoopHint, askByInterrupt, isBubbleUp, makeRefusedMessage } from '../langchain/tool.ts';
+import {
+  appendLoopHint,
+  askByInterrupt,
+  isBubbleUp,
+  makeFallbackMessage,
+  makeRefusedMessage,
+} from '../langchain/tool.ts';
 import { addSignalTo } from '../langchain/with-signal.ts';
 import { protectGraph } from './graph.ts';
 import { streamModel } from './model-stream.ts';
@@ -27,6 +41,9 @@ export {
   supervisor,
 } from './supervisor.ts';
 
+/** Options of `protect` for LangGraph. */
+export interface LangGraphOptions extends ProtectOptions, FallbackOptions {}
+
 /**
  * Guards a compiled graph, a chat model, a tool or a list of tools; throws for anything else.
  * @example
@@ -36,7 +53,7 @@ export {
  * const graph = new StateGraph(MessagesAnnotation).addNode('reply', () => ({ messages: [] })).addEdge(START, 'reply');
  * const { messages } = await protect(graph.compile()).invoke({ messages: 'When is high tide?' });
  */
-export function protect<T extends object>(thing: T, options: ProtectOptions = {}): T {
+export function protect<T extends object>(thing: T, options: LangGraphOptions = {}): T {
   if (Array.isArray(thing)) return thing.map((each) => protect(each as object, options)) as T;
   const kinds = 'a compiled graph, a chat model, a tool or a list of tools';
   if (!hasMethod(thing, 'invoke')) {
@@ -62,16 +79,24 @@ export function protect<T extends object>(thing: T, options: ProtectOptions = {}
 }
 
 /** Guards a tool, which nodes invoke with a tool call of the model or with plain arguments. */
-function protectTool<T extends Invokable & object>(tool: T, options: ProtectOptions): T {
+function protectTool<T extends Invokable & object>(tool: T, options: LangGraphOptions): T {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   const name = String(tool.name);
+  const fallback = fallbackOf(options, name);
 
   async function invoke(input: unknown, config: unknown): Promise<unknown> {
     const runtime = (config ?? {}) as LangChainRuntime;
     const isCall = (input as { readonly type?: unknown } | null)?.type === 'tool_call';
     const call = (isCall ? input : { name, args: input }) as ToolCallLike;
     const task = isTask(taskOption) ? taskOption : gear.currentTask();
-    const run = ({ signal }: Call) => tool.invoke(input, addSignalTo(config, signal));
+    const run = ({ signal }: Call, [args]: readonly unknown[]) => {
+      const own = args === call.args ? input : isCall ? { ...call, args } : args;
+      return tool.invoke(own, addSignalTo(config, signal));
+    };
+    const answerInstead: HostCall['fallback'] = async (...failed) => {
+      const value = await fallback!(...failed);
+      return isCall ? makeFallbackMessage(call, value) : value;
+    };
     const answer = await hostCall(gear, name, [call.args], run, {
       id: call.id,
       task,
@@ -79,6 +104,8 @@ function protectTool<T extends Invokable & object>(tool: T, options: ProtectOpti
       classify: (ending) => ('error' in ending && isBubbleUp(ending.error) ? 'neutral' : classifyStatus(ending)),
       shown: (value) => (value as { readonly content?: unknown } | null)?.content ?? value,
       ask: askByInterrupt(call, runtime, () => {}),
+      canEdit: true,
+      fallback: fallback && answerInstead,
     });
     if ('value' in answer) return appendLoopHint(answer.value, task);
     if (isCall) return makeRefusedMessage(call, refusalText(answer.refusal));

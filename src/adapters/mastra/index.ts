@@ -1,13 +1,14 @@
 /** The adapter of Mastra: adds hooks around the tools and processors around the model to the settings of an agent. */
 
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import { beginHostCall, joinSignals, type OpenCall } from '../../guard/entries/host-call.ts';
+import { joinSignals } from '../../guard/entries/host-call.ts';
+import { beginHostCall, type OpenCall, type RefusedOpening } from '../../guard/entries/open-call.ts';
 import { hasMethod, isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
-import { createHostRun, type ProtectOptions, refusalText } from '../host/host-run.ts';
+import { createHostRun, type FallbackOptions, fallbackOf, type ProtectOptions, refusalText } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 import { overrideMethods } from '../host/override-methods.ts';
-import { beginStep, emptyRun, endStep, type MastraRun, type ProcessorStep } from './steps.ts';
+import { beginStep, emptyRun, endStep, type MastraRun, type ProcessorStep, type RunningCall } from './steps.ts';
 
 /** The settings that the adapter reads; all others pass unchanged. */
 export interface MastraSettings {
@@ -19,7 +20,7 @@ export interface MastraSettings {
 }
 
 /** Options of `protect` for Mastra. */
-export interface MastraOptions extends ProtectOptions {
+export interface MastraOptions extends ProtectOptions, FallbackOptions {
   /**
    * Names of tools that are agents. The subagents in the settings are always workers.
    * @default []
@@ -93,6 +94,10 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
         turnId: String(run.turn),
         signal: context.abortSignal,
         classify: classifyEnding,
+        canEdit: guardedNames[name] === 'agent',
+        fallback: fallbackOf(options, name),
+        // A tool that was given to a call runs in the hooks of Mastra, once.
+        isForwarded: () => guardedNames[name] !== 'agent',
       };
       const answer = await (worker === undefined
         ? beginHostCall(run.host.gear, name, [input], host, Object.hasOwn(guardedNames, name))
@@ -100,15 +105,18 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       const endCall = () => run.host.endCall(task);
       if (answer.refusal !== undefined) {
         endCall();
-        return { proceed: false, output: refusalText(answer.refusal) };
+        const { instead } = answer as RefusedOpening;
+        return { proceed: false, output: instead === undefined ? refusalText(answer.refusal) : instead.value };
       }
       const settle: OpenCall['settle'] = (ending) => {
         answer.settle(ending);
         endCall();
       };
       const id = findCallId(name, context);
-      run.calls.set(id, { settle, run: answer.run });
-      run.awaited.get(id)?.({ run: answer.run });
+      const [args] = answer.args;
+      const running = { settle, run: answer.run, ...(args !== input && { edited: { args } }) };
+      run.calls.set(id, running);
+      run.awaited.get(id)?.(running);
       return hostAnswer;
     },
     async afterToolCall(end) {
@@ -153,7 +161,7 @@ interface ExecuteContext {
   readonly abortSignal?: AbortSignal;
 }
 
-type FindCall = (name: string, context: ExecuteContext) => Pick<OpenCall, 'run'> | undefined;
+type FindCall = (name: string, context: ExecuteContext) => RunningCall | undefined;
 
 /** The tools that run in time by name: those of the agent, and those given to a call. */
 type GuardedNames = Record<string, 'agent' | 'call'>;
@@ -225,7 +233,10 @@ function executeInTime(name: string, tool: Executable, findCall: FindCall) {
     const call = findCall(name, context);
     if (call === undefined) return tool.execute(input, context);
     const answer = await call.run((signal) =>
-      tool.execute(input, { ...context, abortSignal: joinSignals(signal, context.abortSignal) }),
+      tool.execute(call.edited === undefined ? input : call.edited.args, {
+        ...context,
+        abortSignal: joinSignals(signal, context.abortSignal),
+      }),
     );
     return 'refusal' in answer ? refusalText(answer.refusal) : answer.value;
   };

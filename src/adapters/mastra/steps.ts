@@ -1,7 +1,8 @@
 /** The model calls of a Mastra run: begun and ended by processors, counted, and cut when the task halts. */
 
 import type { Switchgear, Task } from '../../guard/api.ts';
-import { joinSignals, type OpenCall } from '../../guard/entries/host-call.ts';
+import { joinSignals } from '../../guard/entries/host-call.ts';
+import type { OpenCall } from '../../guard/entries/open-call.ts';
 import { runtimeOf } from '../../guard/internal.ts';
 import { readUntilAbort, untilAbort } from '../host/closing-call.ts';
 import { type HostRun, makeHaltFacts, refusalText } from '../host/host-run.ts';
@@ -20,13 +21,18 @@ export interface ProcessorStep {
   abort(reason: string, options?: object): never;
 }
 
+/** A running call, with the arguments that a person put in place of its own. */
+export interface RunningCall extends Pick<OpenCall, 'settle' | 'run'> {
+  readonly edited?: { readonly args: unknown };
+}
+
 /** One run of an agent. */
 export interface MastraRun {
   readonly host: HostRun;
   /** The running calls by id. */
-  readonly calls: Map<string, Pick<OpenCall, 'settle' | 'run'>>;
+  readonly calls: Map<string, RunningCall>;
   /** Tools given to a call whose hooks have not run yet, by the id of their call. */
-  readonly awaited: Map<string, (call: Pick<OpenCall, 'run'>) => void>;
+  readonly awaited: Map<string, (call: RunningCall) => void>;
   task: Task | undefined;
   /** The model call of the current step; undefined once it is counted. */
   step: ModelStep | undefined;

@@ -8,13 +8,13 @@ import type { Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { hasMethod, isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
-import { isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
+import { type FallbackOptions, isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectOpenAiModel } from './model.ts';
 import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
 
 /** Options of `protect` for OpenAI Agents. */
-export interface OpenAiAgentsOptions extends ProtectOptions {
+export interface OpenAiAgentsOptions extends ProtectOptions, FallbackOptions {
   /**
    * Names of tools that are agents, such as those made by `agent.asTool`.
    * @default []
@@ -125,7 +125,7 @@ function protectRunner<R extends RunnerLike & object>(runner: R, options: OpenAi
   if (isGuardedBy(runner, gear)) return runner;
   const calls: OpenCalls = new Map();
   const signals = new WeakMap<Task, AbortSignal>();
-  const guardAgent = createAgentGuard({ gear, calls, errors, signals, workers });
+  const guardAgent = createAgentGuard({ ...options, gear, calls, errors, signals, workers });
   const pausedTasks = new WeakMap<object, Task>();
   const { modelProvider } = runner.config;
   const getModel = async (name?: string) =>

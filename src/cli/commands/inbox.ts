@@ -1,11 +1,12 @@
 /** The command `switchgear inbox`: lists, shows and answers cards. */
 
+import { readFileSync } from 'node:fs';
 import {
   dropStandingApproval,
   listStandingApprovals,
   type StandingApproval,
 } from '../../chains/run/approval/standing-approvals.ts';
-import type { CardAction, QuestionCard } from '../../core/card.ts';
+import { type CardAction, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
@@ -47,7 +48,7 @@ export const command: Command = {
   usage: [
     'inbox list [--all]               list open questions, halts and notices; with --all also closed ones',
     'inbox show ID                    show one card in full; a prefix of the id is enough',
-    'inbox approve ID [--for F]       approve: F is once (the default), run or always',
+    'inbox approve ID [--for F]       approve: F is once (the default), run or always; --edit FILE: other arguments',
     'inbox decline ID                 decline; --by TEXT is a note beside the user, also with approve',
     'inbox standing [--drop ID]       list standing approvals, or withdraw one',
     ...runUsage,
@@ -56,6 +57,7 @@ export const command: Command = {
     const parsedArgs = readArgs(args, ['--json', '--all'], args[0] === 'narrow' || args[0] === 'replan' ? 3 : 2, [
       '--store',
       '--for',
+      '--edit',
       '--by',
       '--drop',
     ]);
@@ -157,8 +159,24 @@ const approve: InboxVerb = (store, parsedArgs, terminal) => {
   const lifetime = parsedArgs.values.get('--for') ?? 'once';
   const answer = Object.hasOwn(approvalActions, lifetime) ? approvalActions[lifetime] : undefined;
   if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(lifetime)}`);
-  return answerCard(store, parsedArgs, terminal, answer);
+  const path = parsedArgs.values.get('--edit');
+  if (path === undefined) return answerCard(store, parsedArgs, terminal, answer);
+  // An edit is for one call: no approval for longer may grow out of it.
+  if (parsedArgs.values.has('--for')) throw usageError('--edit approves one call: it cannot be combined with --for');
+  return answerCard(store, parsedArgs, terminal, 'approve_edited', readEditedArgs(path));
 };
+
+/** Reads a file with edited arguments, which must be JSON. */
+function readEditedArgs(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw usageError(`--edit cannot read ${JSON.stringify(path)}: ${(error as Error).message}`);
+  }
+  parseEditedArgs(text);
+  return text;
+}
 
 const decline: InboxVerb = (store, parsedArgs, terminal) => answerCard(store, parsedArgs, terminal, 'decline');
 
@@ -167,10 +185,11 @@ async function answerCard(
   parsedArgs: ParsedArgs,
   terminal: Terminal,
   answer: CardAction,
+  editedArgs?: string,
 ): Promise<number> {
   const effect = answer === 'decline' ? 'tighten' : 'loosen';
   const operator = await identifyOperator(store, parsedArgs, terminal, effect);
-  const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, operator);
+  const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, operator, editedArgs);
   if (parsedArgs.switches.has('--json')) {
     terminal.out(JSON.stringify(card, null, 2));
     return exitCodes.ok;

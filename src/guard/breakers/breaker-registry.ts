@@ -17,6 +17,7 @@ import type { Cell } from '../../ports/store.ts';
 import type { BreakerSnapshot } from '../api.ts';
 import { appendEntry, publishEntry } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { CallQueue } from './call-queue.ts';
 
 /** The control of one set of settings. Breakers with equal settings share the control; each has its own cell. */
 export interface BreakerControl extends Control<BreakerState> {
@@ -41,6 +42,8 @@ export interface BreakerEntry {
   shadowed: number;
   /** The last error as it came, cut. It stays in the memory of this process: it may contain arguments and secrets. */
   lastError?: string;
+  /** The calls that wait for a slot, if any. */
+  queue: CallQueue | undefined;
 }
 
 /** Finds or creates the breaker of a key; the settings given last apply. */
@@ -61,7 +64,7 @@ export function breakerAt(
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
   const control = sharing?.bind(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
   if (entry === undefined) {
-    entry = { name, agent, cell, cellOwner: 'self', control, settings, overrides: {}, shadowed: 0 };
+    entry = { name, agent, cell, cellOwner: 'self', control, settings, overrides: {}, shadowed: 0, queue: undefined };
     breakers.set(key, entry);
     if (runtime.heldNames.has(name)) holdBreaker(runtime, entry);
   } else if (entry.control !== control) {
@@ -84,9 +87,9 @@ export function dropBreaker({ breakers, store }: Runtime, key: string): void {
 
 /** Evicts the first closed breaker without running calls. */
 function evict(runtime: Runtime): void {
-  for (const [key, { cell }] of runtime.breakers) {
+  for (const [key, { cell, queue }] of runtime.breakers) {
     const { phase, inFlight, heldAtMs } = cell.state;
-    if (phase === 'closed' && inFlight === 0 && heldAtMs < 0) {
+    if (phase === 'closed' && inFlight === 0 && heldAtMs < 0 && queue === undefined) {
       dropBreaker(runtime, key);
       return;
     }

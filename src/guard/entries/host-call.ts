@@ -1,46 +1,31 @@
 /** Guards a call of a framework with the framework's call id, turn, signal and way to ask a person. */
 
 import { type Action, cancelled, type Permit } from '../../core/action.ts';
-import { evictOldest, getOrCreate } from '../../core/bounded.ts';
+import { getOrCreate } from '../../core/bounded.ts';
 import type { Ending } from '../../core/classify.ts';
 import { decide } from '../../core/decide.ts';
-import { callSitesMax, countedIdsMax } from '../../core/limits.ts';
+import { callSitesMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import type { Stop } from '../../core/verdict.ts';
 import { nextTurn } from '../../platform/system-clock.ts';
 import type { Answer } from '../../ports/approver.ts';
 import type { Call, Switchgear, Task } from '../api.ts';
-import { digestApproval } from '../approval/approval-digest.ts';
-import { formatInputLine, showInput } from '../approval/shown-input.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
-import {
-  type AdmitResult,
-  admitAction,
-  explainStop,
-  isStop,
-  needsAnotherRound,
-  refuseForGood,
-} from '../route/admission.ts';
+import { type AdmitResult, admitAction, explainStop, isStop, needsAnotherRound } from '../route/admission.ts';
 import { settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { LiveCall, settleCall } from '../route/live-call.ts';
 import { makeAction, reportMissingTask } from '../route/proposal.ts';
+import { CallAttempt, findFailure, finishAttempts } from '../route/recovery.ts';
 import { attachHint, refuseOnError } from '../route/refusal-delivery.ts';
-import {
-  type Approval,
-  digestOf,
-  type JudgedCall,
-  laterRounds,
-  type RoundsResult,
-  tooLargeReason,
-} from '../route/rounds.ts';
+import { type JudgedCall, laterRounds, type RoundsResult } from '../route/rounds.ts';
 import { followStream, isStream, streamingCall } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
+import { digestHostCall, HostQuestions, rememberAsked } from './host-questions.ts';
 
 /** The host's data of a call. */
 export interface HostCall<T = unknown> {
@@ -58,62 +43,145 @@ export interface HostCall<T = unknown> {
   /** Returns the part of a wrapped result that the model reads, by which results are compared. */
   readonly shown?: ((value: unknown) => unknown) | undefined;
   /** Asks a person through the host, if the gear has no approver. Errors that it throws pass through. */
-  readonly ask?: ((question: string) => Answer | Promise<Answer>) | undefined;
+  readonly ask?: ((question: string, args: readonly unknown[]) => Answer | Promise<Answer>) | undefined;
+  /** Whether the work takes the arguments from its second parameter, so that a person may edit them. */
+  readonly canEdit?: boolean | undefined;
+  /** Called instead of a call that failed, with its error or the refusal of an open circuit. */
+  readonly fallback?: ((failure: Refusal | Error, ...args: readonly unknown[]) => T | Promise<T>) | undefined;
+  /** Whether a part of the result has reached the host: then the call is not tried again, and has no fallback. */
+  readonly isForwarded?: (() => boolean) | undefined;
   /** The stream inside a result: the call settles when the stream ends. */
   readonly streamIn?: { find(value: T): unknown; replace(value: T, stream: object): T } | undefined;
 }
 
 export type HostAnswer<T> = { readonly value: T } | { readonly refusal: Refusal };
 
-/** Runs a guarded call. It is admitted synchronously; errors of the function pass through. */
+/** The work of a host's call, with the arguments that were admitted. */
+export type HostWork<T> = (call: Call, args: readonly unknown[]) => T | PromiseLike<T>;
+
+/**
+ * Runs a guarded call, with its retries and its fallback. It is admitted synchronously; errors of the function pass
+ * through.
+ */
 export async function hostCall<T>(
   gear: Switchgear,
   name: string,
   args: readonly unknown[],
-  run: (call: Call) => T | PromiseLike<T>,
+  run: HostWork<T>,
   host: HostCall<T> = {},
 ): Promise<HostAnswer<T>> {
   const runtime = runtimeOf(gear);
+  const first = new CallAttempt();
+  const firstAnswer = attemptHostCall(runtime, name, args, run, host, first);
+  const { site } = first;
+  if (host.fallback === undefined && site?.retry === undefined) return firstAnswer;
+  return recoverHostCall(runtime, { name, args, run, host, site, first, firstAnswer });
+}
+
+/** A host's call after its first attempt began. */
+export interface BegunAttempt<T> {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly run: HostWork<T>;
+  readonly host: HostCall<T>;
+  readonly site: CallSite | undefined;
+  readonly first: CallAttempt;
+  readonly firstAnswer: Promise<HostAnswer<T>>;
+}
+
+/** Tries a call again while its settings allow, and answers for its failure with the fallback. */
+export async function recoverHostCall<T>(runtime: Runtime, begun: BegunAttempt<T>): Promise<HostAnswer<T>> {
+  const { name, args, run, host, site, first, firstAnswer } = begun;
+  const { signal, fallback } = host;
+  const readValue = async (answering: Promise<HostAnswer<T>>) => {
+    const answer = await answering;
+    return 'value' in answer ? answer.value : undefined;
+  };
+  let retries = 0;
+  const begin = (attempt: CallAttempt) => {
+    // Another id: the call that timed out before may still run.
+    const again = host.id === undefined ? host : { ...host, id: `${host.id} retry ${++retries}` };
+    return readValue(attemptHostCall(runtime, name, args, run, again, attempt));
+  };
+  const call = { site: { task: site?.task }, plan: site?.retry, signal, begin, isForwarded: host.isForwarded };
+  const last = await finishAttempts(runtime, call, first, readValue(firstAnswer));
+  const { attempt, ending } = last;
+  const failure = fallback && !host.isForwarded?.() ? findFailure(last, signal) : undefined;
+  if (failure !== undefined) return { value: await fallback!(failure, ...(attempt.args ?? args)) };
+  if (attempt.refusal !== undefined) return { refusal: attempt.refusal };
+  if ('error' in ending) throw ending.error;
+  return { value: ending.value as T };
+}
+
+/** Makes one attempt of a host's call. */
+export async function attemptHostCall<T>(
+  runtime: Runtime,
+  name: string,
+  ownArgs: readonly unknown[],
+  run: HostWork<T>,
+  host: HostCall<T>,
+  attempt: CallAttempt,
+): Promise<HostAnswer<T>> {
   const { clock } = runtime;
+  const refuse = (refusal: Refusal): HostAnswer<T> => {
+    attempt.refusal = refusal;
+    return { refusal };
+  };
   let site: CallSite;
   let admission: AdmitResult;
+  let args = ownArgs;
   let act: () => Action;
   try {
-    [site, act] = proposalOf(runtime, name, args, host);
+    [site, act] = proposalOf(runtime, name, () => args, host);
+    attempt.site = site;
     if (site.task === undefined) reportMissingTask(runtime, name, clock.nowMs());
     else wasCounted(site.task, 'call', host.id);
     admission = admitAction(runtime, site, act(), clock.nowMs());
   } catch (error) {
-    return { refusal: refuseOnError(runtime, 'admit', name, error) };
+    return refuse(refuseOnError(runtime, 'admit', name, error));
   }
   const begin = (permit: Permit): BegunCall<T> => {
     const call = new LiveCall(runtime, site, permit);
-    return { call, work: perform(call, run, host) };
+    attempt.call = call;
+    return { call, work: perform(call, (running) => run(running, args), host) };
   };
   let result: RoundsResult<BegunCall<T>>;
   if (!isStop(admission)) result = { begun: begin(admission) };
   else if (!needsAnotherRound(admission)) result = { stop: admission };
   else {
-    const judged = { site, args, act, begin };
-    const isHostAsked = admission.kind === 'ask' && runtime.approver === undefined && host.ask !== undefined;
-    const answer = isHostAsked ? await askHost(runtime, judged, admission, host) : undefined;
+    const isHostAsked = runtime.approver === undefined && host.ask !== undefined;
+    const questions = isHostAsked ? new HostQuestions(runtime, host) : undefined;
+    const judged: JudgedCall<BegunCall<T>> = {
+      site,
+      signal: host.signal,
+      act,
+      begin,
+      get args() {
+        return args;
+      },
+      edit: host.canEdit
+        ? (edited) => {
+            args = edited;
+            attempt.args = edited;
+          }
+        : undefined,
+      ask: questions && ((stop) => questions.ask(judged, stop)),
+    };
     try {
-      result =
-        answer !== undefined && 'kind' in answer
-          ? { stop: refuseForGood(runtime, site, act(), answer, 'ask') }
-          : await laterRounds(runtime, judged, admission, answer);
+      result = await laterRounds(runtime, judged, admission);
     } catch (error) {
-      return { refusal: refuseOnError(runtime, 'admit', name, error) };
+      if (host.signal?.aborted || questions?.hasThrown) throw error;
+      return refuse(refuseOnError(runtime, 'admit', name, error));
     }
   }
-  if ('stop' in result) return { refusal: explainStop(result.stop, site, clock.nowMs()) };
+  if ('stop' in result) return refuse(explainStop(result.stop, site, clock.nowMs()));
   const { call, work } = result.begun;
   try {
     return { value: await work };
   } catch (error) {
     const halt = site.task?.halt;
     // A call that the halt of its task aborted ends as a refused call, with any error of the client.
-    if (halt !== undefined && call.aborted && !host.signal?.aborted) return { refusal: halt };
+    if (halt !== undefined && call.aborted && !host.signal?.aborted) return refuse(halt);
     throw error;
   }
 }
@@ -122,73 +190,6 @@ export async function hostCall<T>(
 interface BegunCall<T> {
   readonly call: LiveCall;
   readonly work: Promise<T>;
-}
-
-/** The digests of calls that a host was asked about and has not answered yet, by call. */
-interface AskedDigests {
-  readonly byCall: Map<string, string>;
-  /** Whether digests were evicted: an unknown call may be one of them. */
-  hasForgotten: boolean;
-}
-
-const askedDigests = new WeakMap<Runtime, AskedDigests>();
-
-/** Remembers what a host is asked about until its answer; what was asked first under a call id stays. */
-function rememberAsked(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): void {
-  if (id === undefined || id === '') return;
-  const asked = askedDigests.get(runtime) ?? { byCall: new Map<string, string>(), hasForgotten: false };
-  askedDigests.set(runtime, asked);
-  const key = askedKey(runtime, site, id);
-  if (asked.byCall.has(key)) return;
-  if (evictOldest(asked.byCall, countedIdsMax) !== undefined) asked.hasForgotten = true;
-  asked.byCall.set(key, digest);
-}
-
-/** Why the answer of a host may be for another input: the host was asked about another, or the question is unknown. */
-function findChange(runtime: Runtime, site: CallSite, id: string | undefined, digest: string): string | undefined {
-  const asked = askedDigests.get(runtime);
-  if (asked === undefined || id === undefined || id === '') return undefined;
-  const first = asked.byCall.get(askedKey(runtime, site, id));
-  if (first === undefined && asked.hasForgotten) return 'too many questions are open, so it must be asked about again';
-  return first === undefined || first === digest ? undefined : 'its arguments changed after a person was asked';
-}
-
-/** The key of a question: two conversations of one gear may use the same call id. */
-function askedKey({ session }: Runtime, { target, task }: CallSite, id: string): string {
-  return JSON.stringify([task?.session ?? session, target.name, id]);
-}
-
-/** The digest of a call without its task, which may be another one when the host comes back with the answer. */
-function digestHostCall({ store }: Runtime, name: string, args: readonly unknown[], stop: Stop): string | undefined {
-  return digestApproval(store, { tool: name, task: undefined, args, stop });
-}
-
-/**
- * Asks a person through the host. Returns the approval, or the stop that refuses the call: also if the host was asked
- * about other arguments under the same call id. Errors of the host pass through.
- */
-async function askHost<T>(
-  runtime: Runtime,
-  judged: JudgedCall<T>,
-  stop: Stop,
-  { id, ask }: Pick<HostCall, 'id' | 'ask'>,
-): Promise<Approval | Stop> {
-  const { site, args } = judged;
-  const { name } = site.target;
-  const unanswered: Stop = { ...stop, kind: 'deny', code: 'rule_unanswered' };
-  const digest = digestOf(runtime, judged, stop);
-  const asked = digestHostCall(runtime, name, args, stop);
-  if (digest === undefined || asked === undefined) return { ...unanswered, reason: tooLargeReason };
-  const change = findChange(runtime, site, id, asked);
-  rememberAsked(runtime, site, id, asked);
-  const why = stop.reason === undefined ? '' : `: ${stop.reason}`;
-  const shown = formatInputLine(showInput(args, runtime.settings.approval.redact));
-  const answer = await ask!(`${site.agent} wants to call ${name}${why}${shown === undefined ? '' : `, ${shown}`}`);
-  askedDigests.get(runtime)?.byCall.delete(askedKey(runtime, site, id ?? ''));
-  if (answer?.approved === false) return { ...unanswered, code: 'rule_declined' };
-  if (answer?.approved !== true) return unanswered;
-  if (change !== undefined) return { ...unanswered, reason: change };
-  return { by: answer.by, stop, digest };
 }
 
 /** Whether the host may have to ask a person. */
@@ -202,7 +203,7 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
   const runtime = runtimeOf(gear);
   if (!mayAsk(gear)) return false;
   try {
-    const [site, act] = proposalOf(runtime, name, args, host);
+    const [site, act] = proposalOf(runtime, name, () => args, host);
     const proposal = { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() } as const;
     if (site.task?.haltStop !== undefined) return false;
     const { verdict } = decide(site.panel, proposal);
@@ -221,7 +222,7 @@ export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boole
   const runtime = runtimeOf(gear);
   if (isObserving(runtime)) return false;
   try {
-    const [site, act] = proposalOf(runtime, name, [], { task });
+    const [site, act] = proposalOf(runtime, name, () => [], { task });
     const { verdict } = decide(site.panel, { type: 'action-proposed', atMs: runtime.clock.nowMs(), action: act() });
     return 'code' in verdict && verdict.code === 'circuit_open';
   } catch (error) {
@@ -233,7 +234,7 @@ export function isCircuitOpen(gear: Switchgear, name: string, task: Task): boole
 function proposalOf(
   runtime: Runtime,
   name: string,
-  args: readonly unknown[],
+  argsNow: () => readonly unknown[],
   host: Pick<HostCall, 'id' | 'turnId' | 'task' | 'kind' | 'breaker'>,
 ): [CallSite, () => Action] {
   const { id, turnId, task, kind = 'tool', breaker } = host;
@@ -241,7 +242,7 @@ function proposalOf(
   const key = breaker === undefined ? `${kind} ${name}` : `${kind} ${name} ${JSON.stringify(breaker)}`;
   const make = (): Target => ({ name, kind, ...(breaker && { overrides: breaker }) });
   const site = callSiteFor(runtime, getOrCreate(runtime.targets, key, callSitesMax, make), node);
-  return [site, () => makeAction(runtime, site, args, {}, id, turnId)];
+  return [site, () => makeAction(runtime, site, argsNow(), {}, id, turnId)];
 }
 
 /** The state of a task, also after its halt. */
@@ -305,66 +306,7 @@ function cancelCall(call: LiveCall, reason: unknown, reject: (error: unknown) =>
   reject(reason);
 }
 
-interface PromiseEnds {
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
-/** A running call. */
-export interface OpenCall {
-  readonly refusal: undefined;
-  settle(ending: Ending): void;
-  /** Runs the work of the call with its signal, until it ends or the call is given up. */
-  run<T>(work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<HostAnswer<T>>;
-}
-
-/**
- * Admits a call that the host runs and settles. Its timeout is up to the host, unless the adapter runs the work by
- * `run`: then `isTimed` is true.
- */
-export async function beginHostCall(
-  gear: Switchgear,
-  name: string,
-  args: readonly unknown[],
-  host: HostCall = {},
-  isTimed = false,
-): Promise<OpenCall | { readonly refusal: Refusal }> {
-  const opened = Promise.withResolvers<Call>();
-  const work = Promise.withResolvers<unknown>();
-  const run = (call: Call) => {
-    opened.resolve(call);
-    return work.promise;
-  };
-  const breaker = isTimed ? host.breaker : ({ ...host.breaker, timeoutSecs: undefined } as object);
-  const answered = hostCall(gear, name, args, run, { ...host, ...(breaker && { breaker }) });
-  answered.catch(() => {}); // The host learns about an error from the call itself.
-  const answer = await Promise.race([opened.promise.then((call) => ({ call })), answered]);
-  if ('refusal' in answer) return answer;
-  const { call } = answer as { readonly call: Call };
-  return {
-    refusal: undefined,
-    settle: endingOf(work),
-    run: <T>(own: (signal: AbortSignal) => T | PromiseLike<T>) => runOpen(answered, call, own, host.signal),
-  };
-}
-
-/** Runs the work of an open call: the first of the work's end and the end of the call. */
-function runOpen<T>(
-  answered: Promise<HostAnswer<unknown>>,
-  call: Call,
-  work: (signal: AbortSignal) => T | PromiseLike<T>,
-  hostSignal: AbortSignal | undefined,
-): Promise<HostAnswer<T>> {
-  const ended = async () => ({ value: await work(joinSignals(call.signal, hostSignal)) });
-  return Promise.race([ended(), answered as Promise<HostAnswer<T>>]);
-}
-
 /** A signal that aborts with either of two. */
 export function joinSignals(signal: AbortSignal, other: AbortSignal | null | undefined): AbortSignal {
   return other ? AbortSignal.any([other, signal]) : signal;
-}
-
-/** Combines `resolve` and `reject` of a promise into one function of an ending. */
-export function endingOf({ resolve, reject }: PromiseEnds): OpenCall['settle'] {
-  return (ending) => ('value' in ending ? resolve(ending.value) : reject(ending.error));
 }

@@ -1,14 +1,21 @@
 /** Answers cards, and makes the options that try a halted task again with its limit raised. */
 
-import { evictOldest } from '../../core/bounded.ts';
-import { type AnsweredCard, type Card, type CardAction, cardActions, describeOtherAnswers } from '../../core/card.ts';
+import {
+  type AnsweredCard,
+  type Card,
+  type CardAction,
+  cardActions,
+  describeOtherAnswers,
+  parseEditedArgs,
+} from '../../core/card.ts';
 import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
-import { answerPollMs, cardKeepMs, cardsMax, raisesMax, shownInputMax } from '../../core/limits.ts';
+import { answerPollMs, raisesMax, shownInputMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
-import { readInput, requestId, storeInput } from '../approval/sealed-input.ts';
+import { keepRequest } from '../approval/edited-args.ts';
+import { readInput, requestId } from '../approval/sealed-input.ts';
 import { addListener } from '../journal/journal.ts';
 import { type Checks, choices, signal as isSignal, name, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -37,17 +44,13 @@ export function answerCard(
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
   if (card.state === 'open' && card.expiresAtMs !== undefined && atMs >= card.expiresAtMs)
     return updateCard(runtime, id, { type: 'card-expired', atMs });
-  if (card.kind === 'ask' && (answer === 'approve' || answer === 'decline'))
-    runtime.waiting.get(id)?.({ approved: answer === 'approve', by });
-  if (request !== undefined && card.state === 'open') keepRequest(runtime, id, request.slice(0, shownInputMax));
+  const args = answer === 'approve_edited' ? parseEditedArgs(request ?? '') : undefined;
+  const waiting = card.kind === 'ask' ? runtime.waiting.get(id) : undefined;
+  if (answer === 'approve' || answer === 'decline' || args !== undefined)
+    waiting?.({ approved: answer !== 'decline', by, ...(args && { args }) });
+  if (request !== undefined && waiting === undefined && card.state === 'open')
+    keepRequest(store, runtime.inputs, id, args === undefined ? request.slice(0, shownInputMax) : request);
   return updateCard(runtime, id, { type: 'card-answered', atMs, answer, by });
-}
-
-/** Keeps the request of an answer: a shared store has it sealed, and no journal has it. */
-function keepRequest({ store, inputs }: Runtime, id: string, request: string): void {
-  evictOldest(inputs, cardsMax);
-  inputs.set(requestId(id), request);
-  storeInput(store, requestId(id), request, cardKeepMs);
 }
 
 /** Waits until a card is answered or expired, in this process or in another one on the store. */

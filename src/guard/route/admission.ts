@@ -85,6 +85,7 @@ function judgeAndTake(runtime: Runtime, site: CallSite, action: Action, atMs: nu
 
 function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { breaker, task, budgetSet } = site;
+  if (breaker?.queue?.isAhead && !isObserving(runtime)) return queueBehind(runtime, site, action, atMs);
   // Grants of a shared store are requested last, when all controls allow the call.
   const taken =
     !isObserving(runtime) &&
@@ -121,6 +122,14 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
   if (wantsTraces(runtime)) appendEntry(runtime, { type: 'action-allowed', action, probe }, site.place, atMs);
   if (task !== undefined && task.cells.budget.state.calls >= task.noticeCalls) warnNearLimit(runtime, task, atMs);
   return { action, atMs, generation, probe };
+}
+
+/** Sends a call that finds a free slot to the end of the queue, because others wait for the slot. */
+function queueBehind(runtime: Runtime, site: CallSite, action: Action, atMs: number): Stop {
+  const { cell, settings } = site.breaker!;
+  const counters = { actual: cell.state.inFlight, limit: settings.maxConcurrent ?? 0 };
+  const stop: Stop = { kind: 'wait', code: 'concurrency_limit', control: 'breaker', counters, retryAtMs: atMs };
+  return refuseAction(runtime, site, action, singleVote(stop), atMs);
 }
 
 function refuseAction(
@@ -237,6 +246,7 @@ export function settleAction(
       appendEntry(runtime, body, site.place, atMs);
     }
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
+    breaker.queue?.call();
   }
   if (outcome.kind === 'neutral' && outcome.why === 'unauthorized') reportRefusedAccess(runtime, site, atMs);
   if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {

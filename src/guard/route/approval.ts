@@ -7,28 +7,41 @@ import type { QuestionCard } from '../../core/card.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
+import { digestApproval } from '../approval/approval-digest.ts';
+import { takeEditedArgs } from '../approval/edited-args.ts';
 import { showInput } from '../approval/shown-input.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createCardId, makeQuestionCard, openCard, updateCard, withdrawQuestion, withInput } from '../tasks/cards.ts';
 import { onHalt } from '../tasks/task.ts';
 import { applyAndCheck } from '../tasks/task-events.ts';
 import type { CallSite } from './call-site.ts';
+import { badEditReason, notEditableReason, tooLargeReason } from './rounds.ts';
 
 /** The call that a person is asked about, and the digest of what an approval is for. */
 export interface AskedCall {
   readonly args: readonly unknown[];
   readonly digest: string;
+  /** Whether the person may put other arguments in place of those of the call. */
+  readonly canEdit?: boolean;
 }
 
-/** Returns the person who approved, or a stop. */
+/** An approval of other arguments than those of the call. */
+export interface EditedAnswer {
+  readonly by: string;
+  readonly args: readonly unknown[];
+}
+
+/** Returns the person who approved, with the arguments that the person put in place of those of the call, or a stop. */
 export async function askPerson(
   runtime: Runtime,
   site: CallSite,
   stop: Stop,
-  { args, digest }: AskedCall,
-): Promise<string | Stop> {
+  { args, digest, canEdit = false }: AskedCall,
+): Promise<string | EditedAnswer | Stop> {
   const { clock, approver } = runtime;
-  const no = (code: 'rule_declined' | 'rule_unanswered'): Stop => ({ ...stop, kind: 'deny', code });
+  const no = (code: 'rule_declined' | 'rule_unanswered', reason = stop.reason): Stop => {
+    return { ...stop, kind: 'deny', code, ...(reason !== undefined && { reason }) };
+  };
   if (approver === undefined || requireSync('isAvailable', approver.isAvailable?.()) === false) {
     const unasked = no('rule_unanswered');
     return { ...unasked, counters: { ...unasked.counters, approver: 'none' } };
@@ -36,7 +49,7 @@ export async function askPerson(
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
   const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}`, digest };
-  const card = makeQuestionCard(runtime, createCardId(runtime), stop, question, askedAtMs);
+  const card = makeQuestionCard(runtime, createCardId(runtime), stop, { ...question, canEdit }, askedAtMs);
   const { expiresAtMs } = card;
   const input = showInput(args, runtime.settings.approval.redact);
   openCard(runtime, card, task, askedAtMs, input);
@@ -51,12 +64,38 @@ export async function askPerson(
     return no('rule_unanswered');
   }
   const by = typeof answer.by === 'string' ? answer.by : String(approver.name);
-  const said = answer.approved ? 'approve' : 'decline';
+  const edit = answer.approved ? await readEdit(runtime, card.id, answer) : undefined;
+  const checked = edit === undefined ? undefined : checkEdit(runtime, site, stop, edit, canEdit);
+  if (checked !== undefined && 'reason' in checked) {
+    withdrawQuestion(runtime, card.id, atMs);
+    return no('rule_unanswered', checked.reason);
+  }
+  const said = !answer.approved ? 'decline' : edit === undefined ? 'approve' : 'approve_edited';
   updateCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
   if (!answer.approved) return no('rule_declined');
   // An approval is used once, by the call that asked.
-  updateCard(runtime, card.id, { type: 'card-used', atMs });
-  return by;
+  updateCard(runtime, card.id, { type: 'card-used', atMs, digest: checked?.digest });
+  return edit === undefined ? by : { by, args: edit as readonly unknown[] };
+}
+
+/** The arguments of an approval, in the answer or sealed in the store; null if they cannot be read. */
+async function readEdit(runtime: Runtime, card: string, answer: Answer): Promise<unknown> {
+  if (!answer.isEdited) return answer.args;
+  return (await takeEditedArgs(runtime.store, runtime.inputs, card)) ?? null;
+}
+
+/** The digest of edited arguments, or why they cannot be approved. */
+function checkEdit(
+  { store }: Runtime,
+  { target, task }: CallSite,
+  stop: Stop,
+  args: unknown,
+  canEdit: boolean,
+): { readonly digest: string } | { readonly reason: string } {
+  if (!canEdit) return { reason: notEditableReason };
+  if (!Array.isArray(args)) return { reason: badEditReason };
+  const digest = digestApproval(store, { tool: target.name, task: task?.id, args, stop });
+  return digest === undefined ? { reason: tooLargeReason } : { digest };
 }
 
 /** The approver's answer or an answer by code; undefined at the timeout or the end of the task. */

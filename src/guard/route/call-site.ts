@@ -26,6 +26,7 @@ import { publishEntry, redactEntry, reportForgotten } from '../journal/journal.t
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt } from '../tasks/halt.ts';
 import { boundControlsOf, budgetSetOf, sessionOwnerOf, type TaskState } from '../tasks/task.ts';
+import { type RetryPlan, readRetryPlan } from './recovery.ts';
 
 /** A guarded name with the options of its code. */
 export interface Target {
@@ -50,6 +51,8 @@ export interface CallSite {
   readonly features: readonly FeatureDeclaration[];
   readonly timeoutMs: number;
   readonly patienceMs: number;
+  /** How its failed calls are tried again, if they are. */
+  readonly retry: RetryPlan | undefined;
   /** The place of its entries. */
   readonly place: EntryPlace;
   readonly agent: string;
@@ -121,7 +124,8 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   if (inSession !== undefined) shared.push(budgetSet?.boundControls.at(-1));
   const boundControls = shared.filter((bound) => bound !== undefined);
   const isTimed = kind === 'tool' || kind === 'step';
-  const timeoutSecs = isTimed ? own.timeoutSecs : ownTimeoutSecs(settings, target, overrides);
+  const ownSettings = isTimed ? own : resolveOwn(settings, target, overrides);
+  const { timeoutSecs } = ownSettings;
   const timeoutMs = (timeoutSecs ?? 0) * 1000;
   return {
     target,
@@ -135,6 +139,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     budgetSet,
     features: listFeatures(settings),
     timeoutMs,
+    retry: readRetryPlan(ownSettings),
     patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
     place,
     agent,
@@ -171,15 +176,18 @@ function bindWorker(runtime: Runtime, task: TaskState | undefined, name: string,
   });
 }
 
-/** The timeout of a model or delegation: none, unless `[tools]` names the model or the code sets one. */
-function ownTimeoutSecs(
+/**
+ * The timeout and retries of a model or delegation: none, unless `[tools]` names the model or the code sets them. The
+ * clients of models have their own.
+ */
+function resolveOwn(
   { circuitBreaker, ...settings }: Settings,
   { name, kind }: Target,
   overrides: Partial<BreakerSettings>,
-): number | undefined {
-  const { timeoutSecs: _, ...general } = circuitBreaker;
+): BreakerSettings {
+  const { timeoutSecs: _, ...general } = { ...circuitBreaker, retries: 0 };
   const tools = kind === 'model' ? settings.tools : {}; // A worker is no tool.
-  return resolveBreaker({ ...settings, circuitBreaker: general, tools }, { tool: name, overrides }).timeoutSecs;
+  return resolveBreaker({ ...settings, circuitBreaker: general, tools }, { tool: name, overrides });
 }
 
 /** The key of a breaker, by its scope; models have their own keys. */

@@ -118,6 +118,7 @@ function settleLate(
   }
   try {
     recordPermitEvent(runtime, 'work-ended', site, permit, late.cost);
+    site.breaker?.queue?.call();
     if (task === undefined) return;
     const atMs = runtime.clock.nowMs();
     if (late.cost !== undefined) checkLimits(runtime, task, atMs);

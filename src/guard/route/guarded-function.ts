@@ -15,8 +15,9 @@ import { type CallSite, callSiteFor, type Target } from './call-site.ts';
 import { isAsyncFunction, returnsPromise } from './function-kind.ts';
 import { LiveCall } from './live-call.ts';
 import { makeAction, reportMissingTask } from './proposal.ts';
+import { CallAttempt, findFailure, finishAttempts, isAnswerable, type LastAttempt } from './recovery.ts';
 import { deliverRefusal, makeAwaitable, refuseOnError } from './refusal-delivery.ts';
-import { laterRounds, type RoundsResult } from './rounds.ts';
+import { type JudgedCall, laterRounds, type RoundsResult } from './rounds.ts';
 import { overflowMessage, overflowSentence, settleOwed, stackRoom } from './stack-room.ts';
 import { followStream, isStream, streamingCall } from './stream.ts';
 
@@ -27,85 +28,175 @@ export function guardFunction<F extends AnyFunction>(
   fn: F,
   options: GuardOptions<F>,
 ): AnyFunction {
-  const { clock } = runtime;
-  const { name } = target;
-  const loose = options as GuardOptions;
-  let site: CallSite | undefined;
-  /** Whether the function returns promises; undefined until a call returned. */
-  let isAsync: boolean | undefined = options.async ?? (isAsyncFunction(fn) || undefined);
-  /** Whether a caller surely awaits the result. */
-  const isAwaited = () => isAsync ?? returnsPromise(fn);
+  const calls = new GuardedCalls(runtime, target, fn, options as GuardOptions);
+  return function guarded(this: unknown, ...args: unknown[]): unknown {
+    return calls.begin(this, args, undefined);
+  };
+}
 
-  function guarded(this: unknown, ...args: unknown[]): unknown {
-    let current: CallSite | undefined;
-    let admission: AdmitResult;
-    const atMs = clock.nowMs();
+/** The calls of one guarded function. */
+class GuardedCalls {
+  private readonly runtime: Runtime;
+  private readonly target: Target;
+  private readonly fn: AnyFunction;
+  private readonly options: GuardOptions;
+  private readonly fallback: GuardOptions['fallback'];
+  private site: CallSite | undefined = undefined;
+  /** Whether the function returns promises; undefined until a call returned. */
+  private isAsync: boolean | undefined;
+
+  constructor(runtime: Runtime, target: Target, fn: AnyFunction, options: GuardOptions) {
+    this.runtime = runtime;
+    this.target = target;
+    this.fn = fn;
+    this.options = options;
+    this.fallback = options.fallback;
+    this.isAsync = options.async ?? (isAsyncFunction(fn) || undefined);
+  }
+
+  /** Whether a caller surely awaits the result. */
+  private get isAwaited(): boolean {
+    return this.isAsync ?? returnsPromise(this.fn);
+  }
+
+  /** Makes one attempt; without one, all attempts of a call that has a fallback or is tried again. */
+  begin(self: unknown, args: readonly unknown[], attempt: CallAttempt | undefined): unknown {
+    const { runtime, target, options } = this;
+    let site: CallSite | undefined;
+    let admission: AdmitResult | undefined;
+    const atMs = runtime.clock.nowMs();
     try {
       const task = frameOf(runtime)?.task;
+      site = this.site;
       if (site === undefined || site.task !== task || site.epoch !== runtime.epoch)
-        site = callSiteFor(runtime, target, task);
-      current = site;
-      if (task === undefined) reportMissingTask(runtime, name, atMs);
-      const action = makeAction(runtime, current, args, loose);
-      admission = admitAction(runtime, current, action, atMs);
-      // A synchronous call cannot wait.
-      if (isStop(admission) && needsAnotherRound(admission) && !(isAwaited() && !runtime.isDisposed)) {
-        admission = refuseForGood(runtime, current, action, admission);
+        site = this.site = callSiteFor(runtime, target, task);
+      if (attempt !== undefined || (this.fallback === undefined && site.retry === undefined)) {
+        if (task === undefined) reportMissingTask(runtime, target.name, atMs);
+        const action = makeAction(runtime, site, args, options);
+        admission = admitAction(runtime, site, action, atMs);
+        // A synchronous call cannot wait.
+        if (isStop(admission) && needsAnotherRound(admission) && !(this.isAwaited && !runtime.isDisposed)) {
+          admission = refuseForGood(runtime, site, action, admission);
+        }
       }
     } catch (error) {
       if (error instanceof RangeError) stackRoom.isTight = true;
-      return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
+      return this.deliver(refuseOnError(runtime, 'admit', target.name, error), site, attempt);
     }
-    if (!isStop(admission)) return execute(this, current, admission, args);
+    if (admission === undefined) return this.recover(self, site, args);
+    if (!isStop(admission)) return this.execute(self, site, admission, args, attempt);
     return needsAnotherRound(admission)
-      ? roundsOf(this, current, admission, args)
-      : deliver(explainStop(admission, current, atMs), current, args);
+      ? this.judgeAgain(self, site, admission, args, attempt)
+      : this.deliver(explainStop(admission, site, atMs), site, attempt);
   }
 
-  async function roundsOf(self: unknown, current: CallSite, first: Stop, args: readonly unknown[]): Promise<unknown> {
-    const act = () => makeAction(runtime, current, args, loose);
-    // The executor runs at once; an error of the function belongs to the call and not to its admission.
-    const begin = (permit: Permit) => new Promise((resolve) => resolve(execute(self, current, permit, args)));
+  /** Makes all attempts of a call. A call that cannot wait is not tried again. */
+  private recover(self: unknown, site: CallSite, args: readonly unknown[]): unknown {
+    const attempt = new CallAttempt();
+    let result: unknown;
+    try {
+      result = this.begin(self, args, attempt);
+    } catch (error) {
+      if (!this.isAwaited) return this.conclude({ attempt, ending: { error } }, args);
+      result = Promise.reject(error);
+    }
+    if (result instanceof Promise) return this.recoverLater(self, site, args, attempt, result);
+    const conclude = () => this.conclude({ attempt, ending: { value: result } }, args);
+    return attempt.refusal !== undefined && this.isAwaited ? new Promise((resolve) => resolve(conclude())) : conclude();
+  }
+
+  private async recoverLater(
+    self: unknown,
+    site: CallSite,
+    args: readonly unknown[],
+    first: CallAttempt,
+    result: Promise<unknown>,
+  ): Promise<unknown> {
+    const { retry, signal } = this.options;
+    const when = typeof retry === 'object' ? retry.when : undefined;
+    const begin = (attempt: CallAttempt) => this.begin(self, args, attempt);
+    const call = { site, plan: site.retry, signal, begin, ...(when && { when }) };
+    return this.conclude(await finishAttempts(this.runtime, call, first, result), args);
+  }
+
+  /** Returns or throws how the last attempt ended, or what the fallback returns for its failure. */
+  private conclude(last: LastAttempt, args: readonly unknown[]): unknown {
+    const { fallback } = this;
+    const failure = fallback && findFailure(last, this.options.signal);
+    if (failure !== undefined) return fallback!(failure, ...(last.attempt.args ?? args));
+    if ('error' in last.ending) throw last.ending.error;
+    return last.ending.value;
+  }
+
+  private async judgeAgain(
+    self: unknown,
+    site: CallSite,
+    first: Stop,
+    args: readonly unknown[],
+    attempt: CallAttempt | undefined,
+  ): Promise<unknown> {
+    const { runtime, options, target } = this;
+    const { signal } = options;
+    const judged: JudgedCall<Promise<unknown>> & { args: readonly unknown[] } = {
+      site,
+      args,
+      signal,
+      act: () => makeAction(runtime, site, judged.args, options),
+      // The executor runs at once; an error of the function belongs to the call and not to its admission.
+      begin: (permit) => new Promise((resolve) => resolve(this.execute(self, site, permit, judged.args, attempt))),
+      edit(edited) {
+        judged.args = edited;
+        if (attempt !== undefined) attempt.args = edited;
+      },
+    };
     let result: RoundsResult<Promise<unknown>>;
     try {
-      result = await laterRounds(runtime, { site: current, args, act, begin }, first);
+      result = await laterRounds(runtime, judged, first);
     } catch (error) {
-      return deliver(refuseOnError(runtime, 'admit', name, error), current, args);
+      if (signal?.aborted) throw error;
+      return this.deliver(refuseOnError(runtime, 'admit', target.name, error), site, attempt);
     }
     if ('begun' in result) return result.begun;
-    return deliver(explainStop(result.stop, current, clock.nowMs()), current, args);
+    return this.deliver(explainStop(result.stop, site, runtime.clock.nowMs()), site, attempt);
   }
 
-  function deliver(refusal: Refusal, current: CallSite | undefined, args: readonly unknown[]): unknown {
-    if (options.fallback !== undefined && refusal.code === 'circuit_open') {
-      const { fallback } = options;
-      const instead = () => fallback(refusal, ...(args as Parameters<F>));
-      return isAwaited() ? new Promise((resolve) => resolve(instead())) : instead();
+  private deliver(refusal: Refusal, site: CallSite | undefined, attempt: CallAttempt | undefined): unknown {
+    if (attempt !== undefined) {
+      attempt.refusal = refusal;
+      if (this.fallback !== undefined && isAnswerable(refusal)) return undefined; // The fallback answers.
     }
-    if (isAwaited()) {
-      return new Promise((resolve) => resolve(deliverRefusal(runtime, refusal, current)));
+    if (this.isAwaited) {
+      return new Promise((resolve) => resolve(deliverRefusal(this.runtime, refusal, site)));
     }
-    const value = deliverRefusal(runtime, refusal, current);
+    const value = deliverRefusal(this.runtime, refusal, site);
     // Until a call returned, the caller may expect a value or a promise.
-    return isAsync === undefined ? makeAwaitable(value) : value;
+    return this.isAsync === undefined ? makeAwaitable(value) : value;
   }
 
-  function execute(self: unknown, current: CallSite, permit: Permit, args: readonly unknown[]): unknown {
+  private execute(
+    self: unknown,
+    site: CallSite,
+    permit: Permit,
+    args: readonly unknown[],
+    attempt: CallAttempt | undefined,
+  ): unknown {
+    const { runtime, options } = this;
     let call: LiveCall | undefined;
     let result: unknown;
     let isDone = false;
     try {
-      call = new LiveCall(runtime, current, permit);
-      result = applyInside(call, fn, self, args);
+      call = new LiveCall(runtime, site, permit);
+      if (attempt !== undefined) attempt.call = call;
+      result = applyInside(call, this.fn, self, args);
       isDone = true;
-      return conclude(call, result);
+      return this.settle(call, result);
     } catch (error) {
       if (error instanceof RangeError && (error.message === overflowMessage || error.message === overflowSentence)) {
         stackRoom.isTight = true;
         if (call?.settled !== true) {
           const run = () => {
-            const owed = call ?? new LiveCall(runtime, current, permit);
-            if (!owed.settled) settle(owed, isDone ? { value: result } : { error }, loose, true);
+            const owed = call ?? new LiveCall(runtime, site, permit);
+            if (!owed.settled) settle(owed, isDone ? { value: result } : { error }, options, true);
           };
           stackRoom.owed = { run, next: stackRoom.owed };
           try {
@@ -114,36 +205,35 @@ export function guardFunction<F extends AnyFunction>(
             // The next call settles it.
           }
         }
-      } else if (!isDone) settle(call!, { error }, loose, true);
+      } else if (!isDone) settle(call!, { error }, options, true);
       throw error;
     }
   }
 
   /** Settles a call whose function has returned, now or when its promise ends. */
-  function conclude(call: LiveCall, result: unknown): unknown {
-    const current = call.site;
+  private settle(call: LiveCall, result: unknown): unknown {
+    const { runtime, options } = this;
+    const { site } = call;
     const then = readThen(result);
     if (then === false) {
-      isAsync ??= false;
-      return settleResult(call, result, loose, true);
+      this.isAsync ??= false;
+      return settleResult(call, result, options, true);
     }
     if (then !== true) {
-      settle(call, then, loose, true); // Awaiting the result would throw this error.
+      settle(call, then, options, true); // Awaiting the result would throw this error.
       return result;
     }
     let promise: Promise<unknown>;
     if (result instanceof Promise) promise = result;
     // The refusal of another guarded function is a value to a synchronous caller.
-    else if (isRefused(result)) return settleResult(call, result, loose, true);
+    else if (isRefused(result)) return settleResult(call, result, options, true);
     else promise = Promise.resolve(result);
-    isAsync = true;
+    this.isAsync = true;
     // An observing gear interrupts nothing: a call past its timeout is a failure when it ends.
-    return (current.timeoutMs > 0 || current.task !== undefined) && !isObserving(runtime)
-      ? settleInTime(call, promise, loose)
-      : settleAtEnd(call, promise, loose);
+    return (site.timeoutMs > 0 || site.task !== undefined) && !isObserving(runtime)
+      ? settleInTime(call, promise, options)
+      : settleAtEnd(call, promise, options);
   }
-
-  return guarded;
 }
 
 /**

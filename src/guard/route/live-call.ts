@@ -21,6 +21,8 @@ export interface LeasedCall {
   readonly site: CallSite;
   readonly permit: Permit;
   settled: boolean;
+  /** How the call ended, once it is settled. */
+  outcome?: Outcome | undefined;
   /** Whether the signal of the call was aborted. */
   readonly aborted?: boolean;
   /** Removes the call from the halt of its task. */
@@ -45,6 +47,7 @@ export function settleCall(
   const { breaker } = site;
   const inFlight = breaker?.cell.state.inFlight;
   call.settled = true;
+  call.outcome = outcome;
   if (permit.probe) runtime.probes.delete(call);
   call.forget?.();
   try {
@@ -74,6 +77,7 @@ export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   readonly permit: Permit;
   readonly outer: Frame | undefined;
   settled = false;
+  outcome: Outcome | undefined = undefined;
   controller: AbortController | undefined = undefined;
   reason: unknown = undefined;
   forget: (() => void) | undefined = undefined;

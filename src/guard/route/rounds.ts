@@ -5,9 +5,10 @@ import { roundsMax } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { onHalt } from '../tasks/task.ts';
 import { admitAction, isStop, needsAnotherRound, refuseForGood, settleAction } from './admission.ts';
+import type { EditedAnswer } from './approval.ts';
 import type { CallSite } from './call-site.ts';
+import { QueueWait, sleepUntil, waitsInQueue } from './waiting.ts';
 
 /** An approval of a person, the stop that asked for it, and the digest of what was approved. */
 export interface Approval {
@@ -22,7 +23,14 @@ export type RoundsResult<T> = { readonly begun: T } | { readonly stop: Stop };
 /** A call that is judged in rounds. */
 export interface JudgedCall<T> {
   readonly site: CallSite;
+  /** The arguments of the call; others after `edit`. */
   readonly args: readonly unknown[];
+  /** Ends the waits of the call, which then throw its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the arguments by those of the person who approved the call; absent where the host cannot do that. */
+  readonly edit?: ((args: readonly unknown[]) => void) | undefined;
+  /** Asks a person through the host. By default the approver of the gear is asked. */
+  readonly ask?: ((stop: Stop) => Promise<Approval | Stop> | undefined) | undefined;
   /** Makes the action again for each round. */
   act(): Action;
   /**
@@ -36,21 +44,34 @@ export interface JudgedCall<T> {
  * Judges a call until it begins or is refused. An approval is for the arguments that a person saw: if they have changed
  * before the call begins, the call is judged again and a person is asked again.
  */
-export async function laterRounds<T>(
+export async function laterRounds<T>(runtime: Runtime, call: JudgedCall<T>, first: Stop): Promise<RoundsResult<T>> {
+  const queue = new QueueWait(runtime, call.site);
+  try {
+    return await judgeInRounds(runtime, call, queue, first);
+  } finally {
+    queue.leave();
+  }
+}
+
+async function judgeInRounds<T>(
   runtime: Runtime,
   call: JudgedCall<T>,
+  queue: QueueWait,
   first: Stop,
-  answered?: Approval,
 ): Promise<RoundsResult<T>> {
-  const { site } = call;
+  const { site, signal } = call;
   let stop = first;
-  let approvals: readonly Approval[] = answered === undefined ? [] : [answered];
-  let isDue = answered !== undefined; // Whether the call can be judged now.
+  let approvals: readonly Approval[] = [];
+  let isDue = false; // Whether the call can be judged now.
   for (let round = 1; round < roundsMax && !runtime.isDisposed; round++) {
+    if (!waitsInQueue(stop)) queue.leave(); // Nobody waits behind a call that waits for something else.
     if (isDue) isDue = false;
-    else if (stop.kind === 'wait') await sleepUntil(runtime, site, stop.retryAtMs ?? 0);
+    else if (waitsInQueue(stop)) {
+      const missed = await queue.wait(stop, signal);
+      if (missed !== undefined) return { stop: refuseForGood(runtime, site, call.act(), missed, 'wait') };
+    } else if (stop.kind === 'wait') await sleepUntil(runtime, site, stop.retryAtMs ?? 0, signal);
     else if (stop.kind === 'ask') {
-      const answer = await askAbout(runtime, call, stop);
+      const answer = await (call.ask?.(stop) ?? askAbout(runtime, call, stop));
       if ('kind' in answer) return { stop: refuseForGood(runtime, site, call.act(), answer, 'ask') };
       approvals = [...approvals, answer];
     } else return { stop };
@@ -58,7 +79,9 @@ export async function laterRounds<T>(
     approvals = approvals.filter((approval) => isCurrent(runtime, call, approval));
     const used = approvals;
     const isApproved = () => used.every((approval) => isCurrent(runtime, call, approval));
-    const admission = admitAction(runtime, site, approveAction(call.act(), used), runtime.clock.nowMs());
+    const admission = queue.judge(() =>
+      admitAction(runtime, site, approveAction(call.act(), used), runtime.clock.nowMs()),
+    );
     if (isStop(admission)) stop = admission;
     else if (isApproved()) return { begun: call.begin(admission, isApproved) };
     else {
@@ -69,13 +92,37 @@ export async function laterRounds<T>(
   return { stop: needsAnotherRound(stop) ? refuseForGood(runtime, site, call.act(), stop) : stop };
 }
 
-/** Asks a person about a call; returns the approval, or the stop that refuses the call. */
+/**
+ * Asks a person about a call; returns the approval, or the stop that refuses the call. If the person edited the
+ * arguments, the approval is for the edited ones.
+ */
 async function askAbout<T>(runtime: Runtime, call: JudgedCall<T>, stop: Stop): Promise<Approval | Stop> {
+  const { site, args } = call;
   const digest = digestOf(runtime, call, stop);
   if (digest === undefined) return { ...stop, kind: 'deny', code: 'rule_unanswered', reason: tooLargeReason };
-  const said = await runtime.ask(runtime, call.site, stop, { args: call.args, digest });
-  return typeof said === 'string' ? { by: said, stop, digest } : said;
+  const said = await runtime.ask(runtime, site, stop, { args, digest, canEdit: call.edit !== undefined });
+  if (typeof said === 'string') return { by: said, stop, digest };
+  return 'args' in said ? approveEdited(runtime, call, stop, said) : said;
 }
+
+/** Replaces the arguments of a call by those that a person approved instead. */
+export function approveEdited<T>(
+  runtime: Runtime,
+  call: JudgedCall<T>,
+  stop: Stop,
+  { by, args }: EditedAnswer,
+): Approval | Stop {
+  const refused: Stop = { ...stop, kind: 'deny', code: 'rule_unanswered' };
+  if (call.edit === undefined) return { ...refused, reason: notEditableReason };
+  if (!Array.isArray(args)) return { ...refused, reason: badEditReason };
+  call.edit(args);
+  const digest = digestOf(runtime, call, stop);
+  return digest === undefined ? { ...refused, reason: tooLargeReason } : { by, stop, digest };
+}
+
+/** Why an approval with other arguments is refused. */
+export const notEditableReason = 'it was approved with other arguments, which cannot be put in place of its own here';
+export const badEditReason = 'it was approved with arguments that are not a list';
 
 /** Why a call with too many arguments is refused without a question. */
 export const tooLargeReason = 'its arguments are too large to be shown and approved';
@@ -96,19 +143,4 @@ function approveAction(action: Action, approvals: readonly Approval[]): Action {
   const rules = approvals.flatMap(({ stop }) => stop.rules ?? []);
   const controls = approvals.map(({ stop }) => stop.control);
   return { ...action, approvedBy: last.by, approvedFor: { rules, controls } };
-}
-
-/** Waits until a time of the gear's clock, until the task ends, or until the gear is disposed. */
-function sleepUntil({ clock, waiting }: Runtime, { task }: CallSite, untilMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = () => {
-      waiting.delete(wake);
-      stop();
-      forget();
-      resolve();
-    };
-    const stop = clock.after(Math.max(0, untilMs - clock.nowMs()), wake, true);
-    const forget = onHalt(task, wake);
-    waiting.set(wake, wake);
-  });
 }

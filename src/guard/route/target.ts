@@ -3,11 +3,12 @@
 import { getOrCreate } from '../../core/bounded.ts';
 import { breakerFields } from '../../core/controls/breaker/fields.ts';
 import { checkSettingOverrides } from '../../core/declare/setting-overrides.ts';
-import { callSitesMax } from '../../core/limits.ts';
+import { callSitesMax, retryAttemptsMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
-import type { GuardOptions } from '../call-options.ts';
+import type { GuardOptions, GuardRetryOptions } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
 import {
+  amount,
   type Checks,
   choices,
   fn,
@@ -16,16 +17,32 @@ import {
   kind,
   maxCostChecks,
   options,
+  signal,
   timeoutOf,
+  whole,
 } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Target } from './call-site.ts';
+
+/** The options of a retry. */
+export const retryChecks: Checks = {
+  retries: (what, value) => whole(what, value, 0),
+  baseSecs: amount,
+  maxWaitSecs: amount,
+  jitter: choices('full', 'equal', 'none'),
+  when: fn,
+};
 
 const checks: Checks = {
   kind,
   breaker: isA,
   timeoutSecs: isA,
+  maxConcurrent: isA,
+  maxQueue: isA,
+  queueTimeoutSecs: isA,
+  retry: (what, value) => typeof value === 'number' || options(what, value, retryChecks),
   fallback: fn,
+  signal,
   classify: fn,
   // An upper bound that is not a number could not be reserved.
   maxCost: (what, value) => typeof value === 'function' || options(what, value, maxCostChecks),
@@ -62,13 +79,33 @@ function recordOverrides(runtime: Runtime, { name, overrides = {} }: Target): vo
 function readTarget(runtime: Runtime, name: string, guardOptions: GuardOptions): Target {
   options('guard options', guardOptions, checks);
   const { kind = 'tool', breaker, timeoutSecs } = guardOptions;
+  const check = (settings: object, where: string) =>
+    checkSettingOverrides(breakerFields, runtime.settings.circuitBreaker, settings, where);
+  const own = readOwnSettings(guardOptions);
   const overrides: Partial<BreakerSettings> = {
-    ...(breaker !== undefined &&
-      checkSettingOverrides(breakerFields, runtime.settings.circuitBreaker, breaker, 'breaker')),
+    ...(breaker !== undefined && check(breaker, 'breaker')),
+    ...(own !== undefined && check(own, 'guard options')),
     ...(timeoutSecs !== undefined && { timeoutSecs: timeoutOf('guard options', timeoutSecs) as number }),
   };
   isName('the name of a tool', name);
   return { name, kind, overrides };
+}
+
+/** The settings of the queue and of retries that the options of a guarded function set. */
+function readOwnSettings({ maxConcurrent, maxQueue, queueTimeoutSecs, retry }: GuardOptions): object | undefined {
+  const retrying: GuardRetryOptions = typeof retry === 'number' ? { retries: retry } : (retry ?? {});
+  const { retries = retry === undefined ? undefined : 3, baseSecs, maxWaitSecs, jitter } = retrying;
+  const settings = {
+    maxConcurrent,
+    maxQueue,
+    queueTimeoutSecs,
+    retries: retries === undefined ? undefined : Math.min(retries, retryAttemptsMax),
+    retryBaseSecs: baseSecs,
+    retryMaxWaitSecs: maxWaitSecs,
+    retryJitter: jitter,
+  };
+  const set = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return set.length === 0 ? undefined : Object.fromEntries(set);
 }
 
 /** Records changed breaker settings of a name. */

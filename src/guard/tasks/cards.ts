@@ -13,7 +13,13 @@ export function makeQuestionCard(
   { settings }: Runtime,
   id: string,
   { code, counters, reason }: Stop,
-  question: { readonly task: string; readonly title: string; readonly digest?: string },
+  question: {
+    readonly task: string;
+    readonly title: string;
+    readonly digest?: string;
+    /** Whether the person may put other arguments in place of those of the call. */
+    readonly canEdit?: boolean;
+  },
   atMs: number,
 ): Card & { readonly expiresAtMs: number } {
   return {
@@ -23,7 +29,7 @@ export function makeQuestionCard(
     code,
     counters,
     evidence: [question.title, ...(reason === undefined ? [] : [reason])],
-    actions: ['approve', 'decline'],
+    actions: question.canEdit ? ['approve', 'approve_edited', 'decline'] : ['approve', 'decline'],
     state: 'open',
     expiresAtMs: atMs + settings.approval.timeoutSecs * 1000,
     ...(question.digest !== undefined && { digest: question.digest }),

@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { countedIdsMax } from '../../../src/core/limits.ts';
 import type { PolicyInput } from '../../../src/guard/api.ts';
 import { createSwitchgear } from '../../../src/guard/create-switchgear.ts';
-import { beginHostCall, hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
+import { hostCall, wouldAsk } from '../../../src/guard/entries/host-call.ts';
 import { recordUsage } from '../../../src/guard/entries/host-usage.ts';
+import { beginHostCall } from '../../../src/guard/entries/open-call.ts';
 import { promisesSettled, simulatedClock } from '../../../src/testing/simulated-clock.ts';
 
 function stage(policy: PolicyInput = {}) {

@@ -146,7 +146,8 @@ function waitForAnswer(active: ActiveRun, { task }: CallSite, card: QuestionCard
     if (signal.aborted) giveUp();
     if (isOver) return;
     const recordAnswer = async (answer: Answer) => {
-      if (typeof answer?.approved !== 'boolean') return giveUp();
+      // The arguments of a step are those of the chain file: nobody edits them in an answer.
+      if (typeof answer?.approved !== 'boolean' || answer.args !== undefined || answer.isEdited) return giveUp();
       const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
       // An answer counts once the store has it; the first stored answer stands.
       while (!isOver) {

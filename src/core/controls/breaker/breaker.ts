@@ -34,7 +34,8 @@ export function refusalAt(state: BreakerState, settings: BreakerSettings, atMs: 
   const { maxConcurrent } = settings;
   if (state.heldAtMs >= 0) return deny('circuit_open', { held: 1, ...failureCounters(state, settings) });
   if (maxConcurrent !== undefined && state.inFlight >= maxConcurrent) {
-    return deny('concurrency_limit', { actual: state.inFlight, limit: maxConcurrent }, atMs + probeHintMs);
+    const stop = deny('concurrency_limit', { actual: state.inFlight, limit: maxConcurrent }, atMs + probeHintMs);
+    return settings.maxQueue > 0 ? { ...stop, kind: 'wait' } : stop;
   }
   const untilMs = refusedUntil(state, settings, atMs);
   if (untilMs === null) return undefined;

@@ -25,7 +25,12 @@ export function breaker(settings: BreakerSettings): Control<BreakerState> {
       switch (event.type) {
         case 'action-decided':
           if (event.verdict.kind === 'allow') recordAdmission(state, settings, event.action.id, event.atMs);
-          else if (event.verdict.control === 'breaker') countRefusal(state, settings, event.atMs);
+          // A call in the queue is not refused yet.
+          else if (
+            event.verdict.control === 'breaker' &&
+            !(event.verdict.code === 'concurrency_limit' && event.verdict.kind === 'wait')
+          )
+            countRefusal(state, settings, event.atMs);
           return state;
         case 'action-settled':
           recordSettlement(state, settings, admittedCall(event.permit), event.outcome, event.atMs, event.stillRuns);

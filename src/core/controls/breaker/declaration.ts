@@ -29,9 +29,16 @@ const fieldDocs: Readonly<Record<keyof typeof breakerFields, string>> = {
   half_open_permits: 'Probes at once in half-open.',
   lease_secs: 'How long a probe may go without a sign of life from its process.',
   lease_expiry: 'Whether a probe whose lease expired counts as a failure of the tool or as neutral.',
-  max_concurrent: 'Calls at once; more are refused, never queued.',
   max_calls: 'Calls of one tool that a task may make; more are refused.',
   max_calls_session: 'Calls of one tool that all tasks of a session may make; more are refused.',
+  max_concurrent: 'Calls at once; more wait in the queue, or are refused.',
+  max_queue: 'Calls that may wait for one of `max_concurrent` to end, in this process; 0 = none, they are refused.',
+  queue_timeout_secs: 'Time a call may wait in the queue.',
+  retries:
+    'Attempts after the first, if a call fails. Only for tools that may run twice, and functions that are async.',
+  retry_base_secs: 'Time before the first retry; each further wait doubles.',
+  retry_max_wait_secs: 'The longest wait before a retry; a call whose callee asks for a longer one is not retried.',
+  retry_jitter: '`full` waits a random time up to the whole, `equal` from half to the whole, `none` the whole.',
   open_on_retry_after: 'Open on the first Retry-After, until the time it names.',
   same_error_only: 'Count only the same error in a row.',
   count_errors: 'Names of errors that count; unlisted errors count too.',
@@ -103,12 +110,20 @@ export const breakerDeclaration = {
       kind: 'deny',
       means: 'the allowed number of calls is running',
       remedy: 'wait for one to end',
-      settings: ['circuit_breaker.max_concurrent'],
-      texts({ name, isModel, actual, limit, reached }: RefusalContext): RefusalTexts {
+      settings: ['circuit_breaker.max_concurrent', 'circuit_breaker.max_queue'],
+      texts({ name, isModel, actual, limit, reached, counters }: RefusalContext): RefusalTexts {
+        const { queued, waited_secs: waitedSecs } = counters;
+        const kind = isModel ? 'Model' : 'Tool';
+        const queue =
+          queued !== undefined
+            ? `, and ${queued} more wait (max_queue)`
+            : waitedSecs !== undefined
+              ? `, and none ended within ${waitedSecs} s (queue_timeout_secs)`
+              : '';
         return {
-          message: `${isModel ? 'Model' : 'Tool'} '${name}' already runs ${actual} calls at once (limit ${limit})`,
+          message: `${kind} '${name}' already runs ${actual} calls at once (limit ${limit})${queue}`,
           remediation: 'Wait for a running call to end, then try again.',
-          explanation: `${name}: calls at once: ${reached}`,
+          explanation: `${name}: calls at once: ${reached}${queue}`,
         };
       },
     },

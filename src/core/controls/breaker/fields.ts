@@ -1,7 +1,7 @@
 /** The settings of a breaker: range and default of each. Their meaning is in declaration.ts. */
 
 import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from '../../declare/setting.ts';
-import { halfOpenPermitsMax, leaseMs, windowCallsMax } from '../../limits.ts';
+import { halfOpenPermitsMax, leaseMs, retryAttemptsMax, windowCallsMax } from '../../limits.ts';
 import type { BreakerSettings } from '../../settings.ts';
 
 /** A placeholder: declaration.ts adds the meaning, so that a breaker without a gear does not load the texts. */
@@ -37,6 +37,12 @@ export const breakerFields = {
   max_concurrent: wholeNumber(declared, undefined, 'lower'),
   max_calls: wholeNumber(declared, undefined, 'lower'),
   max_calls_session: wholeNumber(declared, undefined, 'lower'),
+  max_queue: wholeNumber(declared, 0, 'lower', { min: 0, max: windowCallsMax }),
+  queue_timeout_secs: secs(declared, 30, 'lower'),
+  retries: wholeNumber(declared, 0, 'lower', { min: 0, max: retryAttemptsMax }),
+  retry_base_secs: secs(declared, 1, 'higher'),
+  retry_max_wait_secs: secs(declared, 30, 'any'),
+  retry_jitter: choice(declared, 'any', 'full', 'equal', 'none'),
   open_on_retry_after: flag(declared, false, true),
   same_error_only: flag(declared, false, false),
   count_errors: texts(declared, ['ToolError', 'NetworkError', 'RateLimitExceeded'], 'more'),
