@@ -116,7 +116,7 @@ function firstAnswer(
       resolve(answer);
     };
     const stop = clock.after(expiresAtMs - clock.nowMs(), finish, true);
-    const forget = onHalt(site.task, finish);
+    const forget = onHalt(site.task, () => finish());
     waiting.set(card.id, finish);
     Promise.resolve()
       .then(() => approver.ask(card, controller.signal))

@@ -106,10 +106,11 @@ function latch(
   evictOldest(runtime.halted, haltedTasksMax);
   runtime.halted.set(task.id, task);
   const ending = task.ending;
+  const listeners = ending?.size ?? 0;
   task.ending = undefined;
   for (const end of ending ?? []) {
     try {
-      end();
+      end(listeners);
     } catch (error) {
       countError(runtime, 'signal', error);
     }

@@ -9,10 +9,13 @@ import { onHalt, type TaskState } from './task.ts';
 import { taskHandle } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
 
+/** How long the function of a halted task has if nothing tells it of the halt. */
+const untoldGraceMs = 250;
+
 /**
  * Runs a task and returns its result: done with its value, or halted. Errors of the function pass through, unless the
- * task was halted. If the function does not return after a halt, the task ends without it after a while. The process
- * does not end meanwhile.
+ * task was halted. If the function does not return after a halt, the task ends without it: soon if nothing tells the
+ * function of the halt, otherwise after a while. The process does not end meanwhile.
  */
 export async function runTask<T>(
   runtime: Runtime,
@@ -27,13 +30,14 @@ export async function runTask<T>(
   }
   let forget = () => {};
   const givenUp = new Promise<undefined>((resolve) => {
-    const wait = () => {
+    const wait = (graceMs: number) => {
       const giveUp = () => resolve(undefined);
-      forget = clock.after(haltGraceMs, giveUp);
+      forget = clock.after(graceMs, giveUp);
       waiting.set(node, giveUp);
     };
-    if (node.halt === undefined) forget = onHalt(node, wait);
-    else wait(); // The parent is already halted, so no other halt event will come.
+    if (node.halt === undefined) {
+      forget = onHalt(node, (listeners) => wait(isTold(node, listeners) ? haltGraceMs : untoldGraceMs));
+    } else wait(haltGraceMs); // The parent is already halted, so no other halt event will come.
   });
   const inside = async () => ({ value: await runInside(runtime, node, () => run(taskHandle(runtime, node))) });
   hold.begin();
@@ -52,4 +56,13 @@ export async function runTask<T>(
     forget();
     waiting.delete(node);
   }
+}
+
+/**
+ * Whether the function of a halted task learns of the halt and can react: from a call or a child task that is cut, a
+ * wait or a signal that ends, or the refusal of the call that reached a limit.
+ */
+function isTold({ halt, cells, children }: TaskState, listeners: number): boolean {
+  const isFromOutside = halt?.control === 'deadline' || halt?.control === 'operator';
+  return !isFromOutside || listeners > 1 || cells.deadline.state.out > 0 || (children?.size ?? 0) > 0;
 }

@@ -41,7 +41,7 @@ export interface TaskState extends PanelTask {
   halt: Refusal | undefined;
   ended: boolean;
   /** Functions that abort signals and waits; called once when the task halts. */
-  ending: Set<() => void> | undefined;
+  ending: Set<HaltListener> | undefined;
   /** Removes the listener of the outer signal; called when the task ends. */
   removeAbortListener: (() => void) | undefined;
   signal: AbortSignal | undefined;
@@ -104,8 +104,11 @@ export function inheritHalt(task: TaskState): void {
   }
 }
 
+/** Called once when a task halts, with the number of its listeners. */
+export type HaltListener = (listeners: number) => void;
+
 /** Runs a function once when the task halts; returns a function that removes it. */
-export function onHalt(task: TaskState | undefined, end: () => void): () => void {
+export function onHalt(task: TaskState | undefined, end: HaltListener): () => void {
   if (task !== undefined) task.ending ??= new Set();
   task?.ending?.add(end);
   return () => task?.ending?.delete(end);

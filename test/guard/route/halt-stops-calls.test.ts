@@ -199,6 +199,9 @@ const programs: Readonly<Record<string, string>> = {
     const call = gear.guard('hang', hang, { timeoutSecs: 'none' });
     const { halt } = await gear.task({ limits: { maxDurationSecs: 1 } }, () => call());
     console.log(halt.code === 'duration_limit' ? 'TimeoutError' : halt.code);`,
+  'a task without a call': `
+    const { halt } = await gear.task({ limits: { maxDurationSecs: 1 } }, hang);
+    console.log(halt.code === 'duration_limit' ? 'TimeoutError' : halt.code);`,
   breaker: `
     const breaker = createBreaker({ name: 'x', timeoutSecs: 0.2 });
     await breaker.execute(hang).catch((error) => console.log(error.name));`,
