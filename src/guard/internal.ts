@@ -15,6 +15,7 @@ export {
 } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
+export { runCallsVariable } from './budgets/run-calls.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
 export { appendEntry, countError, errorMessage, keepsContent, printDebug, publishEntry } from './journal/journal.ts';
 export type { AskedCall, askPerson } from './route/approval.ts';

@@ -290,6 +290,23 @@ test('attack 18: a variable that an agent below run sets loosens nothing', (cont
   assert.match(answered.stdout, /"permissionDecision":"deny"/);
 });
 
+test('attack 18: a variable that an agent below run sets loosens no chain', (context) => {
+  const folder = newFolder(context);
+  folder.write(
+    'given.toml',
+    '[abilities]\nshell = true\n\n[[rules]]\ncondition = "ability:shell.*"\naction = "abort"\n',
+  );
+  folder.write(
+    'a.yaml',
+    'id: a\nname: a\nsteps:\n  - id: go\n    ability: shell.execute\n    args: { command: "echo ran > ran" }\n',
+  );
+  const script = `SWITCHGEAR_MODE=observe ${self} chain run --policy given.toml a.yaml; cat ran`;
+  const { stdout, stderr } = runAsAgent(folder, script);
+  assert.match(stderr, /SWITCHGEAR_MODE="observe" is ignored/);
+  assert.match(stdout, /Stopped: ability shell\.execute/, stdout + stderr);
+  assert.doesNotMatch(stdout, /^ran$/m, stdout + stderr);
+});
+
 test('a variable that the operator gave to run holds in the hooks below it, too', (context) => {
   const folder = newFolder(context);
   folder.write('switchgear.toml', noShell);

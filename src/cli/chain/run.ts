@@ -11,6 +11,7 @@ import { readChain, readChainText } from '../../chains/file/read-chain.ts';
 import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { runCallsVariable } from '../../guard/internal.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -128,7 +129,8 @@ async function runInStore(
     const abilities = await sources(store);
     const chains = createChains({
       policy,
-      env: terminal.env,
+      // The policy has the environment in it already, without the variables that are not taken below an agent.
+      env: { [runCallsVariable]: terminal.env[runCallsVariable] },
       store,
       approver: await createApprover(parsedArgs, terminal, store, stop),
       log: switches.has('--verbose') ? terminal.err : 'silent',

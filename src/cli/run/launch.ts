@@ -7,6 +7,7 @@ import type { AgentCommand } from '../../agents/reading/agent-command.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
 import { agentGraceMs } from '../../core/limits.ts';
+import { runCallsVariable } from '../../guard/internal.ts';
 import { stateFolder, userStateFolder } from '../../platform/state-folder.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
@@ -105,7 +106,7 @@ export async function launch(
       ...agentStore.env,
       SWITCHGEAR_SESSION: session,
       SWITCHGEAR_TASK: task,
-      SWITCHGEAR_RUN_CALLS: libraryCalls,
+      [runCallsVariable]: libraryCalls,
       [mark]: '1',
     },
     ownsTerminal,

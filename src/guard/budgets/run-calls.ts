@@ -11,7 +11,7 @@ import { allow, haltOverLimit, type Stop } from '../../core/verdict.ts';
 import type { Budgets } from '../../ports/policy.ts';
 
 /** The variable with the path of the file; beside it are `.limit`, written by the run, and `.spend`. */
-const runCallsVariable = 'SWITCHGEAR_RUN_CALLS';
+export const runCallsVariable = 'SWITCHGEAR_RUN_CALLS';
 
 /** Adds the count of the run to the budgets of a policy; returns the budgets unchanged where no run is above. */
 export function withRunCalls(

@@ -217,8 +217,14 @@ test('an unusable store is reported, with the option to run without one', long, 
 test('the environment of the command contains its task and no secret of Switchgear', long, async () => {
   const { out } = await home.run(['run', '--session', 'conversation', '--', 'env']);
   const ours = out.split('\n').filter((line) => line.startsWith('SWITCHGEAR_') && !line.startsWith('SWITCHGEAR_STORE'));
-  assert.deepEqual(ours.map((line) => line.replace(/=t-[\w-]+$/, '=TASK').replace(/MARK_\w+=/, 'MARK=')).toSorted(), [
+  const plain = (line: string) =>
+    line
+      .replace(/=t-[\w-]+$/, '=TASK')
+      .replace(/MARK_\w+=/, 'MARK=')
+      .replace(/=\/.*\/t-[\w-]+\.calls$/, '=FILE');
+  assert.deepEqual(ours.map(plain).toSorted(), [
     'SWITCHGEAR_MARK=1',
+    'SWITCHGEAR_RUN_CALLS=FILE',
     'SWITCHGEAR_SESSION=conversation',
     'SWITCHGEAR_TASK=TASK',
   ]);
