@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codes } from '../src/core/controls/registry.ts';
@@ -39,12 +39,15 @@ export function describeApi(): PublicApi {
       name,
       exports: readExports(join(folder, path.replace(/^src\//, '').replace(/\.ts$/, '.d.ts'))),
     }));
+    const internal = readInternalTypes(folder);
     const fileName = (name: string) => name.replaceAll('/', '-');
     return {
       declarations: new Map(
         entryPoints.map(({ name, exports }) => [`${fileName(name)}.d.ts`, renderDeclarations(exports)]),
       ),
-      pages: new Map(entryPoints.map(({ name, exports }) => [`${fileName(name)}.md`, renderPage(name, exports)])),
+      pages: new Map(
+        entryPoints.map(({ name, exports }) => [`${fileName(name)}.md`, renderPage(name, exports, internal)]),
+      ),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -118,17 +121,57 @@ function withoutComments(text: string): string {
   return text.replace(/^[ \t]*\/\*\*[\s\S]*?\*\/\n/gm, '');
 }
 
-function renderPage(name: string, exports: Exports): string {
+/** The types of all files, by name: options of an entry point may extend one that it does not export. */
+function readInternalTypes(folder: string): ReadonlyMap<string, Declaration> {
+  const found = new Map<string, Declaration>();
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.d.ts')) continue;
+    for (const declaration of readStatements(join(folder, file))) {
+      if (/^export (interface|type) /.test(declaration.text)) found.set(declaration.name, declaration);
+    }
+  }
+  return found;
+}
+
+/** The types that the given ones extend and that the entry point does not export, with those that they extend. */
+function findBases(exports: Exports, internal: ReadonlyMap<string, Declaration>): readonly Declaration[] {
+  const found = new Map<string, Declaration>();
+  const add = ({ text }: Declaration) => {
+    const [, list = ''] = /^export interface \w+(?:<[^{]*?>)? extends ([^{]*) \{/.exec(text) ?? [];
+    for (const name of list.match(/\b[A-Z]\w+/g) ?? []) {
+      const base = internal.get(name);
+      if (base === undefined || exports.has(name) || found.has(name)) continue;
+      found.set(name, base);
+      add(base);
+    }
+  };
+  for (const declared of exports.values()) declared.forEach(add);
+  for (const { text } of [...exports.values()].flat()) {
+    for (const [, name = ''] of text.matchAll(/\?: (\w+Options)\b/g)) {
+      const type = internal.get(name);
+      if (type !== undefined && !exports.has(name)) found.set(name, type);
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function renderPage(name: string, exports: Exports, internal: ReadonlyMap<string, Declaration>): string {
   const isValue = (declared: readonly Declaration[]) =>
     declared.some(({ text }) => /^(\/\/.*\n)?export declare /.test(text));
   const values = [...exports.values()].filter(isValue);
   const types = [...exports.values()].filter((declared) => !isValue(declared));
+  const bases = findBases(exports, internal).map((declaration) => [declaration]);
+  const contents = [
+    renderContents('Values', values),
+    renderContents('Types', types),
+    renderContents('Types that these extend or take', bases),
+  ];
   return `# API: ${name}
 
 \`npm run api\` writes this page from the types; do not edit it. [All entry points](../entry-points.md).
 
-${renderContents('Values', values)}${renderContents('Types', types)}
-${[...values, ...types].map(renderExport).join('\n')}`;
+${contents.join('')}
+${[...values, ...types, ...bases].map(renderExport).join('\n')}`;
 }
 
 function renderContents(title: string, exports: readonly (readonly Declaration[])[]): string {

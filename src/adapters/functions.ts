@@ -11,7 +11,7 @@ import { defaultSwitchgear } from '../guard/create-switchgear.ts';
 import { copyProperties, invalid } from '../guard/internal.ts';
 import { hasMethod, isClass, isLiteral, unknownThing } from './host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from './host/guard-once.ts';
-import { type FallbackOptions, fallbackOf, makeRefusedError } from './host/host-run.ts';
+import { checkFallbacks, type FallbackOptions, fallbackOf, makeRefusedError } from './host/host-run.ts';
 
 /** Options of `protect` for plain functions. */
 export interface FunctionsOptions extends FallbackOptions {
@@ -60,6 +60,7 @@ export function protect<T extends object>(functions: T, options: FunctionsOption
   const names = listFunctions(functions);
   if (names.length === 0 && (!isLiteral(functions) || Object.keys(functions).length > 0))
     throw unknownThing(kinds, functions, 'it has no function to guard');
+  checkFallbacks(options, names);
   reportGuarded(gear, 'functions', names);
   return isLiteral(functions) ? guardObject(functions, gear, options) : guardInstance(functions, gear, options);
 }

@@ -104,6 +104,17 @@ export const adapterStories: readonly AdapterStory[] = [
     },
   },
   {
+    title: 'a limit of model calls is reached after that many calls, each counted once',
+    needs: ['meters'],
+    async run({ gear, play }) {
+      const { answer, halt, modelCalls } = await play(gear({ task: { max_model_calls: 4 } }), pageTurns(stepsMax));
+      assert.equal(halt, 'model_call_limit');
+      // A host that only reports its usage is halted with the call that is one too many.
+      assert.ok(modelCalls === 4 || modelCalls === 5, `${modelCalls} model calls`);
+      assert.notEqual(answer, '');
+    },
+  },
+  {
     title: 'a run over its budget makes no further model call and still ends with an answer',
     needs: ['meters'],
     async run({ gear, play, reached }) {

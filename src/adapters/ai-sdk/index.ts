@@ -4,7 +4,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { isLiteral, unknownThing } from '../host/check-thing.ts';
 import { reportGuarded } from '../host/guard-once.ts';
-import type { HidingOptions } from '../host/host-run.ts';
+import { checkFallbacks, type HidingOptions } from '../host/host-run.ts';
 import { protectApproval } from './approval.ts';
 import { protectAiSdkModel } from './model.ts';
 import { type AiSdkRuns, createAiSdkRuns } from './runs.ts';
@@ -38,10 +38,10 @@ const runsByObject = new WeakMap<object, AiSdkRuns>();
 /**
  * Returns the settings of a call with guarded model and tools, for `generateText`, `streamText` or an agent.
  * @example
- * import { generateText } from 'ai';
+ * import { gateway, generateText } from 'ai';
  * import { protect } from 'switchgear/adapters/ai-sdk';
  *
- * const guarded = protect({ model: 'openai/gpt-5' });
+ * const guarded = protect({ model: gateway('openai/gpt-5') });
  * const { text } = await generateText({ ...guarded, prompt: 'When is high tide?' });
  * console.log(text, guarded.halt?.code);
  */
@@ -49,6 +49,7 @@ export function protect<T extends AiSdkCall>(call: T, options: AiSdkOptions = {}
   checkCall(call);
   const { gear = defaultSwitchgear() } = options;
   const tools = typeof call.tools === 'object' && call.tools !== null ? call.tools : undefined;
+  if (tools !== undefined) checkFallbacks(options, Object.keys(tools));
   const isOurs = (thing: unknown) => runsByObject.get(thing as object)?.gear === gear;
   // A model or tool that is added to guarded settings joins their runs.
   const earlier = [call.model, ...Object.values(tools ?? {})].find(isOurs);

@@ -11,7 +11,7 @@ import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/ref
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import type { HostAnswer } from '../../guard/entries/host-call.ts';
-import { runtimeOf } from '../../guard/internal.ts';
+import { invalid, runtimeOf } from '../../guard/internal.ts';
 import { judgeByStructure } from './open-worker.ts';
 
 /** The options of every `protect`. */
@@ -41,6 +41,14 @@ export interface FallbackOptions {
 /** The fallback of a tool. */
 export function fallbackOf({ fallbacks = {} }: FallbackOptions, name: string): ToolFallback | undefined {
   return Object.hasOwn(fallbacks, name) ? fallbacks[name] : undefined;
+}
+
+/** Throws if a fallback has the name of no tool. */
+export function checkFallbacks({ fallbacks = {} }: FallbackOptions, tools: readonly string[]): void {
+  const unknown = Object.keys(fallbacks).find((name) => !tools.includes(name));
+  if (unknown === undefined) return;
+  const known = tools.length === 0 ? 'there are no tools' : `the tools are ${tools.join(', ')}`;
+  throw invalid(`fallbacks: there is no tool named '${unknown}'; ${known}`);
 }
 
 /** What a fallback returned as a text for the model. */
@@ -188,9 +196,9 @@ export function beginTurn(task: Task): void {
   turns.set(task, (turns.get(task) ?? 0) + 1);
 }
 
-/** Whether a halted task may call the model for its one closing answer: not if the halt was about money or time. */
+/** Whether a halted task may call the model for its closing answer: not if money, time or model calls are used up. */
 export function claimClosingAnswer(task: Task, { code, control }: Refusal): boolean {
-  const isSpent = code === 'token_spend_limit' || code === 'token_limit';
+  const isSpent = code === 'token_spend_limit' || code === 'token_limit' || code === 'model_call_limit';
   if (isSpent || control === 'deadline' || control === 'operator' || closedTasks.has(task)) return false;
   closedTasks.add(task);
   return true;

@@ -8,6 +8,7 @@ import { type HostAnswer, type HostCall, hostCall } from '../../guard/entries/ho
 import { isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import {
+  checkFallbacks,
   createHostRuns,
   delegateToWorker,
   fallbackOf,
@@ -74,6 +75,7 @@ export function protect<const S extends LangChainSettings>(
   };
   const { tools = [] } = settings as { readonly tools?: readonly { readonly name?: unknown }[] };
   const names = Array.isArray(tools) ? tools.map((tool) => String(tool?.name)) : ['every tool'];
+  if (Array.isArray(tools)) checkFallbacks(options, names);
   reportGuarded(gear, 'langchain', ['the model', ...names]);
   return { ...settings, middleware: [...middleware, guardOnce({}, gear, () => guard)] } as MutableSettings<S>;
 }

@@ -52,6 +52,23 @@ test('model usage that a task only observes counts as model calls', async () => 
   assert.equal(haltCode(), 'model_call_limit');
 });
 
+test('a guarded model call whose usage is observed counts once, and other usage still counts', async () => {
+  const gear = create({ task: { max_model_calls: 3 } });
+  const task = gear.startTask();
+  const usage = { type: 'usage', model: 'claude-sonnet-4', inputTokens: 10, outputTokens: 1 } as const;
+  const ask = gear.guard('gpt', async () => task.observe(usage), { kind: 'model' });
+  const metered = gear.guard('gpt', async () => 'words', { kind: 'model', usage: () => usage });
+  await task.run(async () => {
+    await ask();
+    await metered();
+    task.observe(usage);
+  });
+  assert.equal(task.halt, undefined);
+  assert.equal(task.snapshot().gauges.find(({ name }) => name === 'model_calls')?.actual, 3);
+  task.observe(usage);
+  assert.equal((task as { readonly halt?: { readonly code: string } }).halt?.code, 'model_call_limit');
+});
+
 test('tools.X.max_calls refuses the tool in this task, and the task goes on', async () => {
   const gear = create({ tools: { deploy: { max_calls: 2 }, 'mail.*': { max_calls: 1 } } });
   const ran: string[] = [];

@@ -24,6 +24,8 @@ export interface BudgetState {
   treeCalls?: number;
   /** Model calls; absent before the first. */
   modelCalls?: number;
+  /** Counted model calls whose usage has not been reported yet. */
+  usagesDue?: number;
   /** Calls of the tools that have a limit of their own. */
   toolCalls?: Readonly<Record<string, number>>;
 }
@@ -88,6 +90,7 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
           if (event.action.kind !== 'model') countCall(state, cellOwner, below);
           else if (cellOwner === 'self') countModelCall(state);
           if (event.verdict.kind !== 'allow') return state;
+          if (isOwnModelCall(event.action, cellOwner)) state.usagesDue = (state.usagesDue ?? 0) + 1;
           state.reservedMicros += event.action.worstMicros;
           state.reservedTokens += event.action.worstTokens;
           return state;
@@ -96,12 +99,13 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
           const stillRuns = event.type === 'action-settled' && event.stillRuns === true;
           if (!stillRuns) release(state, event.permit.action); // Work that still runs may still cost.
           if (event.cost !== undefined) spend(state, event.cost);
+          if (event.cost !== undefined && isOwnModelCall(event.permit.action, cellOwner)) takeUsageDue(state);
           return state;
         }
         case 'usage-observed':
           spend(state, event.cost);
-          // Seen from outside, usage is the sign of a model call.
-          if (cellOwner === 'self' && event.cost.tokens > 0) countModelCall(state);
+          // Seen from outside, usage is the sign of a model call, unless a call that was counted still owes it.
+          if (cellOwner === 'self' && event.cost.tokens > 0 && !takeUsageDue(state)) countModelCall(state);
           return state;
         case 'call-observed':
           countCall(state, cellOwner, below);
@@ -133,7 +137,20 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
 
 /** Continues from the counts of a retried task; reservations of its running calls are released to it alone. */
 export function continueBudget(state: BudgetState, before: BudgetState): void {
-  Object.assign(state, before, { reservedTokens: 0, reservedMicros: 0 });
+  const { usagesDue: _, ...counts } = before;
+  Object.assign(state, counts, { reservedTokens: 0, reservedMicros: 0 });
+}
+
+function isOwnModelCall({ kind }: Action, cellOwner: CellOwner): boolean {
+  return kind === 'model' && cellOwner === 'self';
+}
+
+/** Takes the usage of a counted model call, if one is due. */
+function takeUsageDue(state: BudgetState): boolean {
+  const { usagesDue = 0 } = state;
+  if (usagesDue === 0) return false;
+  state.usagesDue = usagesDue - 1;
+  return true;
 }
 
 function countModelCall(state: BudgetState): void {
