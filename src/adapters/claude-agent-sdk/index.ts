@@ -4,6 +4,7 @@
  */
 
 import { callGraceMs } from '../../core/limits.ts';
+import type { HaltedResult } from '../../core/messages/halt-of.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
@@ -90,6 +91,20 @@ function makeResultMessage(halt: Refusal): object {
   };
 }
 
+/** A message of a query: the result message of a halted run has the reason. */
+export type WithHalt<M> = M extends { readonly type: 'result' } ? M & HaltedResult : M;
+
+/** The keys with which a query is read. */
+type ReadingKey = 'next' | 'return' | 'throw' | typeof Symbol.asyncIterator;
+
+/** A guarded query: its own type, with messages that tell of a halt. */
+export type GuardedQuery<R> =
+  R extends AsyncGenerator<infer M, infer V, infer N>
+    ? Omit<R, ReadingKey> & AsyncGenerator<WithHalt<M>, V, N>
+    : R extends AsyncIterable<infer M>
+      ? Omit<R, ReadingKey> & AsyncIterable<WithHalt<M>>
+      : R;
+
 /**
  * Guards `query`: every run is a task, and the result message of a halted run has the reason in `switchgear`.
  * @example
@@ -99,10 +114,10 @@ function makeResultMessage(halt: Refusal): object {
  * const guardedQuery = protect(query);
  * for await (const message of guardedQuery({ prompt: 'Mend the tests.' })) console.log(message.type);
  */
-export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
-  query: Q,
+export function protect<P, R extends AsyncIterable<unknown>>(
+  query: (params: P) => R,
   options: ProtectOptions = {},
-): Q {
+): (params: P) => GuardedQuery<R> {
   const { gear = defaultSwitchgear(), task: taskOption } = options;
   if (typeof query !== 'function' || isClass(query))
     throw unknownThing('the function query', query, 'write protect(query)({ prompt, options })');
@@ -118,7 +133,7 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
     const started = query({
       ...params,
       options: { ...params.options, hooks: merged },
-    } as never) as QueryLike;
+    } as P) as unknown as QueryLike;
 
     const { clock } = runtimeOf(gear);
     let interruptedMs: number | undefined;
@@ -183,5 +198,5 @@ export function protect<Q extends (params: never) => AsyncIterable<unknown>>(
   }
 
   reportGuarded(gear, 'claude-agent-sdk', ['every run of query']);
-  return guardOnce(query, gear, () => guarded as Q & typeof guarded);
+  return guardOnce(query as (params: P) => GuardedQuery<R>, gear, () => guarded as never);
 }

@@ -9,13 +9,15 @@ import type { Clock } from '../../ports/clock.ts';
 import { untilAbort } from '../host/closing-call.ts';
 import { guardOnce } from '../host/guard-once.ts';
 import { isTask, makeRefusedError, type ProtectOptions } from '../host/host-run.ts';
-import { overrideMethods } from '../host/override-methods.ts';
+import { guardRunnable } from '../langchain/guarded-runnable.ts';
 import { type LangChainRuntime, threadOf } from '../langchain/shapes.ts';
 import { addSignalTo } from '../langchain/with-signal.ts';
 
 interface GraphLike {
   invoke(input: unknown, config?: unknown): Promise<unknown>;
   stream?(input: unknown, config?: unknown): Promise<Stream>;
+  withConfig?(config: object): object;
+  streamEvents?(...args: readonly unknown[]): unknown;
 }
 
 /** A stream of LangChain, which is its own iterator. */
@@ -118,7 +120,15 @@ export function protectGraph<G extends object>(graph: G, options: ProtectOptions
     }
   }
 
-  return guardOnce(graph, gear, () => overrideMethods(graph, { invoke, stream }));
+  const withConfig = (...args: readonly unknown[]) =>
+    protectGraph(Reflect.apply(target.withConfig!, graph, args), options);
+  /** On a copy, because its private methods need an object of its own class. */
+  const streamEvents = (...args: readonly unknown[]) => {
+    const copy = Object.assign(target.withConfig!({}) as GraphLike, { invoke, stream });
+    return copy.streamEvents!(...args);
+  };
+  const methods = { invoke, stream, ...(target.withConfig && { withConfig, streamEvents }) };
+  return guardOnce(graph, gear, () => guardRunnable(graph, methods));
 }
 
 /** The signal that ends a graph which has not returned a while after its task halted. */

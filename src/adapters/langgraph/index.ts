@@ -16,9 +16,17 @@ import {
   type ProtectOptions,
   refusalText,
 } from '../host/host-run.ts';
-import { overrideMethods } from '../host/override-methods.ts';
+import { guardRunnable } from '../langchain/guarded-runnable.ts';
 import { callModel, readModelName } from '../langchain/model.ts';
-import type { Invokable, LangChainRuntime, MessageLike, ModelRequest, ToolCallLike } from '../langchain/shapes.ts';
+import {
+  type AiMessageLike,
+  type Invokable,
+  type LangChainRuntime,
+  type MessageLike,
+  type ModelRequest,
+  messageText,
+  type ToolCallLike,
+} from '../langchain/shapes.ts';
 import {
   appendLoopHint,
   askByInterrupt,
@@ -112,12 +120,21 @@ function protectTool<T extends Invokable & object>(tool: T, options: LangGraphOp
     throw makeRefusedError(answer.refusal);
   }
 
-  return guardOnce(tool, gear, () => overrideMethods(tool, { invoke }));
+  const call = (input: unknown, config?: unknown) =>
+    invoke(input, Array.isArray(config) ? { callbacks: config } : config); // The older name, with callbacks.
+  return guardOnce(tool, gear, () => guardRunnable(tool, { invoke, ...(hasMethod(tool, 'call') && { call }) }));
 }
 
 function classifyStatus(ending: object): 'failure' | undefined {
   const { value } = ending as { readonly value?: { readonly status?: unknown } | null };
   return value?.status === 'error' ? 'failure' : undefined;
+}
+
+/** The messages of a model's input. A text is no message of the user: a node may make it. */
+function readMessages(input: unknown): readonly MessageLike[] {
+  const prompt = input as { toChatMessages?(): readonly MessageLike[] } | null | undefined;
+  const messages = typeof prompt?.toChatMessages === 'function' ? prompt.toChatMessages() : input;
+  return Array.isArray(messages) ? (messages as readonly MessageLike[]) : [{ content: messages }];
 }
 
 /** Guards a chat model, also after `bindTools`. */
@@ -126,8 +143,7 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
 
   /** A request that gives the model by its name: it is called here, with the signal. */
   function makeRequest(input: unknown, config: unknown): ModelRequest & { readonly model: string } {
-    // A text is no message of the user: a node may make it.
-    const messages = Array.isArray(input) ? (input as readonly MessageLike[]) : [{ content: input }];
+    const messages = readMessages(input);
     return {
       model: readModelName(namedModel),
       messages,
@@ -159,11 +175,28 @@ function protectModel<T extends Invokable & object>(model: T, options: ProtectOp
       const derive = Reflect.get(model, key) as (...params: never[]) => T;
       return protectModel(derive.apply(model, args), options, namedModel);
     };
+  /** The older form of a call, for many prompts. */
+  async function generate(prompts: readonly unknown[], callOptions: unknown, callbacks: unknown): Promise<unknown> {
+    const stop = Array.isArray(callOptions) ? { stop: callOptions } : (callOptions as object | undefined);
+    const config = { ...stop, ...(callbacks !== undefined && { callbacks }) };
+    const answers = await Promise.all(prompts.map((prompt) => invoke(prompt, config)));
+    const generations = answers.map((message) => [{ text: messageText(message as AiMessageLike), message }]);
+    return { generations, llmOutput: {} };
+  }
+
+  async function* streamResponseChunks(messages: unknown, config: unknown): AsyncGenerator<object> {
+    for await (const message of (await stream(messages, config)) as AsyncIterable<AiMessageLike>) {
+      yield { text: messageText(message), message };
+    }
+  }
+
   const methods = {
     invoke,
     ...(hasMethod(model, 'stream') && { stream }),
+    ...(hasMethod(model, 'generate') && { generate, generatePrompt: generate }),
+    _streamResponseChunks: streamResponseChunks,
     bindTools: guardDerived('bindTools'),
     withConfig: guardDerived('withConfig'),
   };
-  return guardOnce(model, run.gear, () => overrideMethods(model, methods));
+  return guardOnce(model, run.gear, () => guardRunnable(model, methods));
 }

@@ -1,6 +1,7 @@
 /** Type tests of the adapter for OpenAI Agents: compiled, never run. */
 
 import { Agent, Runner, tool } from '@openai/agents';
+import type { HaltedResult, HaltFacts } from 'switchgear';
 import { protect } from 'switchgear/adapters/openai-agents';
 import { z } from 'zod';
 import type { Equal, Expect } from '../equal.ts';
@@ -59,6 +60,14 @@ export async function output() {
   const { finalOutput } = await runner.run(agent, 'Is it warm?');
   const same: Expect<Equal<typeof finalOutput, { warm: boolean } | undefined>> = true;
   return same;
+}
+
+/** The halt in a result can be declared; `run` itself is generic, and stays as it is. */
+export async function halted() {
+  const result = await runner.run(new Agent({ name: 'Sailor' }), 'Is it warm?');
+  const typed: typeof result & HaltedResult = result;
+  const same: Expect<Equal<typeof typed.switchgear, HaltFacts | undefined>> = true;
+  return [same, typed.finalOutput, typed.switchgear?.code];
 }
 
 export type Same = [
