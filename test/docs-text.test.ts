@@ -85,7 +85,13 @@ test('commands in running text and in blocks of text exist, with their options',
 });
 
 /** Options of the agent CLIs. */
-const foreignOptions = new Set(['--dangerously-bypass-hook-trust', '--verbose', '--include-partial-messages']);
+const foreignOptions = new Set([
+  '--dangerously-bypass-hook-trust',
+  '--verbose',
+  '--include-partial-messages',
+  '--settings',
+  '--setting-sources',
+]);
 
 test('options in running text belong to a command', () => {
   const all = [...help.values()].join('\n');

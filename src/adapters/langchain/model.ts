@@ -152,8 +152,10 @@ export function observeAnswer(
 
 /** The tokens that a message reports; zeros if it reports none. */
 export function readTokens({ usage_metadata: usage = {}, response_metadata: metadata }: AiMessageLike, name: string) {
+  const reported = metadata?.model_name ?? metadata?.model;
+  const isLocal = name.startsWith(localPrefix);
   return {
-    model: String(metadata?.model_name ?? metadata?.model ?? name),
+    model: reported === undefined ? name : `${isLocal ? localPrefix : ''}${String(reported)}`,
     inputTokens: usage.input_tokens ?? 0,
     outputTokens: usage.output_tokens ?? 0,
     cacheReadTokens: usage.input_token_details?.cache_read ?? 0,
@@ -168,7 +170,13 @@ function findAiMessage(value: unknown): AiMessageLike | undefined {
   return Array.isArray(messages) ? messages.findLast((message) => message?.type === 'ai') : undefined;
 }
 
+/** The provider in the names of models that run on the user's machine; such models are free. */
+const localPrefix = 'ollama/';
+
 export function readModelName(model: unknown): string {
-  const { model: name, modelName: older } = (model ?? {}) as Readonly<Record<string, unknown>>;
-  return typeof model === 'string' ? model : String(name ?? older ?? (model as object)?.constructor?.name ?? 'model');
+  if (typeof model === 'string') return model;
+  const { model: name, modelName: older, _llmType } = (model ?? {}) as Readonly<Record<string, unknown>>;
+  const found = String(name ?? older ?? (model as object)?.constructor?.name ?? 'model');
+  const isLocal = typeof _llmType === 'function' && _llmType.call(model) === 'ollama';
+  return isLocal ? `${localPrefix}${found}` : found;
 }

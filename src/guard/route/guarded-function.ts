@@ -62,6 +62,11 @@ class GuardedCalls {
   /** Makes one attempt; without one, all attempts of a call that has a fallback or is tried again. */
   begin(self: unknown, args: readonly unknown[], attempt: CallAttempt | undefined): unknown {
     const { runtime, target, options } = this;
+    // A call that is cancelled before it begins does not run, and nothing answers for it.
+    if (options.signal?.aborted) {
+      if (this.isAwaited) return Promise.reject(options.signal.reason);
+      throw options.signal.reason;
+    }
     let site: CallSite | undefined;
     let admission: AdmitResult | undefined;
     const atMs = runtime.clock.nowMs();

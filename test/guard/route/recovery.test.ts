@@ -328,3 +328,18 @@ test('wrong options of retries and queues are refused when the function is guard
     );
   }
 });
+
+test('a call whose signal was aborted before does not run, and no fallback answers for it', async () => {
+  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const reason = new Error('the user left');
+  const options = { signal: AbortSignal.abort(reason), fallback: () => 1 };
+  let ran = 0;
+  const later = async (): Promise<number> => {
+    ran++;
+    throw new Error('down');
+  };
+  await assert.rejects(async () => gear.run('later', later, options), reason);
+  await assert.rejects(async () => gear.guard('later', later, options)(), reason);
+  assert.throws(() => gear.guard('now', () => ran++, options)(), reason);
+  assert.equal(ran, 0);
+});
