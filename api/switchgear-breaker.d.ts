@@ -22,7 +22,7 @@ export interface BreakerChange {
     readonly cause: string;
 }
 
-export interface BreakerOptions extends Partial<Omit<BreakerSettings, 'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs' | 'maxQueue' | 'queueTimeoutSecs' | 'retries' | 'retryBaseSecs' | 'retryMaxWaitSecs' | 'retryJitter'>> {
+export interface BreakerOptions extends Partial<Omit<BreakerSettings, 'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs' | GearSetting>> {
     readonly name?: string;
     readonly clock?: Clock;
     readonly onRefusal?: 'reject' | 'throw' | 'return';

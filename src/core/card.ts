@@ -144,9 +144,10 @@ export function parseEditedArgs(text: string): readonly unknown[] {
 
 /** The reason why a card cannot be answered so at all, or undefined. */
 export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string | undefined {
-  if (answer === 'approve_edited' && actions.includes('approve') && !actions.includes(answer))
-    return `the arguments of ${id} cannot be edited, only approved as they are: it accepts ${actions.join(', ')}`;
-  return actions.includes(answer) ? undefined : `${id} accepts ${actions.join(', ') || 'no answer'}, got ${answer}`;
+  if (actions.includes(answer)) return undefined;
+  const offered = actions.join(', ') || 'no answer';
+  if (answer !== 'approve_edited' || !actions.includes('approve')) return `${id} accepts ${offered}, got ${answer}`;
+  return `the arguments of ${id} cannot be edited: what waits for the answer runs with its own; it accepts ${offered}`;
 }
 
 function isPast(card: Card, atMs: number): boolean {

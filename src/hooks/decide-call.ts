@@ -15,15 +15,24 @@ import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
-import { applyAndCheck, isObserving, markValue, type Runtime, type Target, targetFor } from '../guard/internal.ts';
+import {
+  applyAndCheck,
+  fingerprint,
+  isObserving,
+  markValue,
+  type Runtime,
+  type Target,
+  targetFor,
+} from '../guard/internal.ts';
 import { findOwnTarget } from '../platform/self-protection/own-targets.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
-import { type CallProposedEvent, type HookDecision, pass } from './hosts/hook-event.ts';
+import { type CallProposedEvent, type HookDecision, type Payload, pass } from './hosts/hook-event.ts';
 import { settleEarlyPrompt } from './prompts.ts';
-import { askByCard } from './question-card.ts';
+import { type ApprovedQuestion, askByCard, useApprovals } from './question-card.ts';
 import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
+import type { OpenCallEdit } from './session/session-state.ts';
 
 /** A proposed call with its id and its mark. */
 interface MarkedCall extends CallProposedEvent {
@@ -74,15 +83,18 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
     applyAndCheck(runtime, task.node, { type: 'task-resumed' }, runtime.clock.nowMs());
   const recorded = task.answers.find((each) => each.id === event.id && isSameCall(each, event));
   if (recorded !== undefined) return { decision: recorded };
-  const isOpen = task.open.some((each) => each.id === event.id && isSameCall(each, event));
-  if (isOpen || isSameCall(session.state.delegations[event.id], event)) return { decision: pass };
+  const open = task.open.find((each) => each.id === event.id && isSameCall(each, event));
+  if (open?.edit !== undefined) return { decision: await repeatEdit(context, event, open.edit.card) };
+  const isEdited = task.open.some((each) => each.id === event.id && isSameCall(each.edit, event));
+  if (open !== undefined || isEdited || isSameCall(session.state.delegations[event.id], event))
+    return { decision: pass };
   const call = makeProposedCall(context, task, event);
   const own = findProtected(context, event);
   if (own !== undefined) return { decision: protectOwn(context, task, event, call, own) };
   const proposal = proposeDetached(runtime, task.node, call);
   const result =
     'later' in proposal
-      ? waitOrAsk(context, session, task, event, call, proposal.later)
+      ? await waitOrAsk(context, session, task, event, call, proposal.later)
       : concludeProposal(runtime, session, task, event, call, proposal);
   haltRootTask(context, task, event.tool);
   return result;
@@ -132,6 +144,7 @@ function concludeProposal(
   event: MarkedCall,
   call: ProposedCall,
   proposal: { readonly permit: Permit } | { readonly refusal: Refusal },
+  edit?: CallEdit,
 ): DecisionOrWait {
   if ('refusal' in proposal) return { decision: refuseCall(task, event, proposal.refusal) };
   const replaced = session.state.delegations[event.id];
@@ -140,8 +153,8 @@ function concludeProposal(
     const target = targetFor(runtime, replaced.worker, 'delegation');
     settleDetached(runtime, task.node, target, replaced.permit, { cancelled: true });
   }
-  recordOpenCall(session, task, event, call, proposal.permit);
-  return { decision: pass };
+  recordOpenCall(session, task, event, call, proposal.permit, edit?.recorded);
+  return { decision: edit === undefined ? pass : { kind: 'edit', input: edit.input } };
 }
 
 /** Stores the permit of a running call until a later hook settles it. */
@@ -151,10 +164,11 @@ export function recordOpenCall(
   { id, mark, tool, isShared, delegation }: MarkedCall,
   { target }: ProposedCall,
   permit: Permit,
+  edit?: OpenCallEdit,
 ): void {
   if (delegation === undefined) {
     const isForeign = session.source === 'other host';
-    const open = { id, name: tool, isShared, permit, mark, ...(isForeign && { isForeign }) };
+    const open = { id, name: tool, isShared, permit, mark, ...(isForeign && { isForeign }), ...(edit && { edit }) };
     task.open = [...task.open, open].slice(-hookCallsMax);
     return;
   }
@@ -186,41 +200,83 @@ function recordAnswer(
   return decision;
 }
 
-/** Handles a call that must wait or that a person must approve. */
-function waitOrAsk(
+/** An edit of a call: the input that the host gets, and what is recorded of it. */
+interface CallEdit {
+  readonly input: Payload;
+  readonly recorded: OpenCallEdit;
+}
+
+/** Handles a call that must wait or that a person must approve. What a person edited is judged like any other call. */
+async function waitOrAsk(
   context: HookContext,
   session: LockedSession,
   task: LoadedTask,
   event: MarkedCall,
-  call: ProposedCall,
-  stop: Stop,
-): DecisionOrWait {
+  first: ProposedCall,
+  firstStop: Stop,
+): Promise<DecisionOrWait> {
   const { runtime } = context;
-  const atMs = runtime.clock.nowMs();
-  const deny = (code?: 'rule_declined' | 'rule_unanswered'): DecisionOrWait => ({
-    decision: refuseCall(task, event, refuseDetached(runtime, task.node, call, stop, code)),
-  });
-  if (stop.kind === 'wait') {
-    const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
-    return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : deny();
+  const approvals: ApprovedQuestion[] = [];
+  let [call, stop, edit]: [ProposedCall, Stop, CallEdit | undefined] = [first, firstStop, undefined];
+  const deny = (code?: 'rule_declined' | 'rule_unanswered', reason = stop.reason): DecisionOrWait => {
+    useApprovals(runtime, approvals);
+    const why = { ...stop, ...(reason !== undefined && { reason }) };
+    return { decision: refuseCall(task, event, refuseDetached(runtime, task.node, call, why, code)) };
+  };
+  for (let round = 0; round < roundsMax; round++) {
+    const atMs = runtime.clock.nowMs();
+    if (stop.kind === 'wait') {
+      const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
+      return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : deny();
+    }
+    if (context.isAttended) {
+      const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
+      const reason = `Switchgear asks about ${event.tool}${cause}`;
+      return { decision: recordAnswer(task, event, { kind: 'ask', reason }) };
+    }
+    // The name of a subagent comes from its prompt, so the call that starts it runs as it is.
+    const edits = event.delegation === undefined ? context.inputEdits : undefined;
+    const question = await askByCard(runtime, task.node, event.tool, call.args, stop, edits);
+    if ('refusalCode' in question) return deny(question.refusalCode, question.reason);
+    if ('open' in question) {
+      recordQuestion(session, question.open, task.node.id);
+      // The clocks of the task stop while a person is asked.
+      applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
+      return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
+    }
+    approvals.push(question);
+    edit = question.edit === undefined ? edit : makeEdit(context, event, question.card, question.edit.input);
+    const approvedRules = approvals.flatMap((each) => each.stop.rules ?? []);
+    call = { ...call, args: [edit?.input ?? event.input], approvedBy: question.by, approvedRules };
+    const own = edit && findProtected(context, { ...event, input: edit.input });
+    if (own !== undefined) {
+      useApprovals(runtime, approvals);
+      return { decision: protectOwn(context, task, event, call, own) };
+    }
+    const proposal = proposeDetached(runtime, task.node, call);
+    if (!('later' in proposal)) {
+      useApprovals(runtime, approvals, 'permit' in proposal ? edit?.recorded.card : undefined);
+      return concludeProposal(runtime, session, task, event, call, proposal, edit);
+    }
+    stop = proposal.later;
   }
-  if (context.isAttended) {
-    const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
-    return {
-      decision: recordAnswer(task, event, { kind: 'ask', reason: `Switchgear asks about ${event.tool}${cause}` }),
-    };
-  }
-  const question = askByCard(runtime, task.node, event.tool, call.args, stop);
-  if ('refusalCode' in question) return deny(question.refusalCode);
-  if ('open' in question) {
-    recordQuestion(session, question.open, task.node.id);
-    // The clocks of the task stop while a person is asked.
-    applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
-    return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
-  }
-  const approved = { ...call, approvedBy: question.by, approvedRules: stop.rules };
-  const retried = proposeDetached(runtime, task.node, approved);
-  return 'later' in retried ? deny() : concludeProposal(runtime, session, task, event, approved, retried);
+  return deny();
+}
+
+function makeEdit(context: HookContext, event: MarkedCall, card: string, input: Payload): CallEdit {
+  const mark = markCall(context, { ...event, input });
+  return { input, recorded: { card, mark, fingerprint: fingerprint(event.tool, [event.input]) } };
+}
+
+/** The answer to an edited call that the host proposes again: the same input. */
+async function repeatEdit(
+  { runtime, inputEdits }: HookContext,
+  event: MarkedCall,
+  card: string,
+): Promise<HookDecision> {
+  const { readEditedInput } = await import('./edited-input.ts');
+  const edit = await readEditedInput(runtime, card, [event.input], inputEdits);
+  return 'input' in edit ? { kind: 'edit', input: edit.input } : { kind: 'deny', reason: edit.reason };
 }
 
 /** Remembers a question, so that a later hook can end it with its task. */

@@ -2,7 +2,7 @@
 
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
-import { fingerprint } from '../guard/internal.ts';
+import { fingerprint, type Runtime, removeInput, requestId } from '../guard/internal.ts';
 import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
 import { endSubagent, handleDelegationEnd } from './delegations.ts';
 import {
@@ -132,7 +132,7 @@ async function handleCallEnded(
   }
   const open = task.open.find((each) =>
     event.id === undefined
-      ? each.name === event.tool && each.permit.action.fingerprint === fingerprint(event.tool, [event.input])
+      ? each.name === event.tool && hasInput(each, fingerprint(event.tool, [event.input]))
       : each.id === event.id,
   );
   // Another process ends only the calls that it proposed, and does not vouch for their success.
@@ -140,10 +140,21 @@ async function handleCallEnded(
   if (open !== undefined && isForeign === (open.isForeign ?? false)) {
     task.open = task.open.filter((each) => each !== open);
     settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, endingOf(event, isForeign));
+    forgetEdit(runtime, open);
   }
   haltRootTask(context, task, event.tool);
   // If the host reports the end of a turn, the hint waits for it: there it reaches the model even if the call failed.
   return haltDecisionOf(task) ?? (context.reportsTurns ? undefined : consumeNote(task)) ?? pass;
+}
+
+/** Whether a call has the input of a fingerprint: its own, or the one before a person edited it. */
+function hasInput({ permit, edit }: OpenHookCall, input: number): boolean {
+  return permit.action.fingerprint === input || edit?.fingerprint === input;
+}
+
+/** Forgets the edited input of a call that has ended. */
+function forgetEdit({ store }: Runtime, { edit }: OpenHookCall): void {
+  if (edit !== undefined) removeInput(store, requestId(edit.card));
 }
 
 function endingOf({ ending }: CallEndedEvent, isForeign: boolean): CallEndedEvent['ending'] {
@@ -183,8 +194,10 @@ function cancelOpenCalls(
   const { open } = task;
   const isRunning = ({ id }: OpenHookCall) => !((transcript && hasResult(transcript.path, id)) ?? !mayRun);
   task.open = open.filter(isRunning);
-  for (const { name: tool, isShared, permit } of open.filter((each) => !task.open.includes(each))) {
+  for (const cancelled of open.filter((each) => !task.open.includes(each))) {
+    const { name: tool, isShared, permit } = cancelled;
     settleDetached(runtime, task.node, makeCallTarget(runtime, { tool, isShared }), permit, { cancelled: true });
+    forgetEdit(runtime, cancelled);
   }
   return task.open.length;
 }

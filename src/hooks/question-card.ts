@@ -10,35 +10,63 @@ import {
   makeQuestionCard,
   openCard,
   type Runtime,
+  removeInput,
+  requestId,
   shortDigest,
   showInput,
   type TaskState,
   updateCard,
 } from '../guard/internal.ts';
+import type { InputEdits, Payload } from './hosts/hook-event.ts';
 
-/** The person who approved, the refusal, or the open card. */
+/** The approval, the refusal, or the open card. */
 export type QuestionResult =
-  | { readonly by: string }
-  | { readonly refusalCode: 'rule_declined' | 'rule_unanswered' }
+  | ApprovedQuestion
+  | { readonly refusalCode: 'rule_declined' | 'rule_unanswered'; readonly reason?: string }
   | { readonly open: string };
 
+/** An approval, which holds for one call. */
+export interface ApprovedQuestion {
+  readonly by: string;
+  readonly card: string;
+  /** The stop that asked. */
+  readonly stop: Stop;
+  /** The input that the person put in place of that of the call, and the digest of the call with it. */
+  readonly edit?: { readonly input: Payload; readonly digest: string };
+}
+
+/**
+ * Marks approvals as used, once their call is decided: a card approves one call. Edited inputs are forgotten, but that
+ * of the card with which the call runs.
+ */
+export function useApprovals(runtime: Runtime, approvals: readonly ApprovedQuestion[], runsWith?: string): void {
+  const atMs = runtime.clock.nowMs();
+  for (const { card, edit } of approvals) {
+    updateCard(runtime, card, { type: 'card-used', atMs, digest: edit?.digest });
+    if (edit !== undefined && card !== runsWith) removeInput(runtime.store, requestId(card));
+  }
+}
+
 /** Asks a person through a card: opens it, or reads the answer to the card that an earlier hook opened. */
-export function askByCard(
+export async function askByCard(
   runtime: Runtime,
   task: TaskState,
   tool: string,
   args: readonly unknown[],
   stop: Stop,
-): QuestionResult {
+  edits?: InputEdits,
+): Promise<QuestionResult> {
   const { store, clock, settings } = runtime;
   const atMs = clock.nowMs();
   const digest = digestApproval(store, { tool, task: task.id, args, stop });
   if (digest === undefined) return { refusalCode: 'rule_unanswered' };
-  const question = { task: task.id, title: `${task.agent} wants to call ${tool}`, digest };
+  const title = `${task.agent} wants to call ${tool}`;
+  const question = { task: task.id, title, digest, canEdit: edits !== undefined };
   for (let tries = 1; tries <= questionTriesMax; tries++) {
     const id = `hook-${shortDigest(digest)}-${tries}`;
     const card = store.card(id);
     if (card === undefined) {
+      if (edits !== undefined) (await import('./edited-input.ts')).rememberEditForm(runtime, id, args, edits);
       const input = showInput(args, settings.approval.redact);
       openCard(runtime, makeQuestionCard(runtime, id, stop, question, atMs), task, atMs, input);
       return { open: id };
@@ -52,8 +80,21 @@ export function askByCard(
       return { refusalCode: 'rule_unanswered' };
     }
     if (card.state === 'open') return { open: id };
+    const approval = { by: card.by ?? 'somebody', card: id, stop };
+    if (card.answer === 'approve') return approval;
+    if (card.answer !== 'approve_edited') {
+      updateCard(runtime, id, { type: 'card-used', atMs });
+      return { refusalCode: 'rule_declined' };
+    }
+    const { readEditedInput } = await import('./edited-input.ts');
+    const edit = await readEditedInput(runtime, id, args, edits);
+    const edited = 'input' in edit && digestApproval(store, { tool, task: task.id, args: [edit.input], stop });
+    if ('input' in edit && typeof edited === 'string')
+      return { ...approval, edit: { input: edit.input, digest: edited } };
     updateCard(runtime, id, { type: 'card-used', atMs });
-    return card.answer === 'approve' ? { by: card.by ?? 'somebody' } : { refusalCode: 'rule_declined' };
+    removeInput(store, requestId(id));
+    const reason = 'reason' in edit ? edit.reason : 'it was approved with arguments that are too large';
+    return { refusalCode: 'rule_unanswered', reason };
   }
   return { refusalCode: 'rule_unanswered' };
 }

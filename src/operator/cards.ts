@@ -5,11 +5,19 @@ import { isOwnerGone } from '../chains/run/ownership.ts';
 import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
 import type { RunState } from '../chains/run/state/run-state.ts';
 import { loadRun } from '../chains/run/storage/runs.ts';
-import { type Card, type CardAction, describeOtherAnswers, type QuestionCard } from '../core/card.ts';
+import { type Card, type CardAction, describeOtherAnswers, parseEditedArgs, type QuestionCard } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cardKeepMs, journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
-import { readInput, removeExpiredInputs, requestId, storeInput, withInput } from '../guard/internal.ts';
+import {
+  describeUnfitEdit,
+  readEditForm,
+  readInput,
+  removeExpiredInputs,
+  requestId,
+  storeInput,
+  withInput,
+} from '../guard/internal.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
@@ -116,6 +124,7 @@ export async function answerQuestion(
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
   const objection = findObjection(card, answer, atMs);
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
+  if (editedArgs !== undefined) await checkEditForm(store, card, editedArgs);
   // The call that waits reads the arguments once it sees the answer.
   if (editedArgs !== undefined) storeInput(store, requestId(card.id), editedArgs, cardKeepMs);
   const { status, card: answeredCard } = await answerInStore(store, card, answer, operator);
@@ -125,6 +134,14 @@ export async function answerQuestion(
   }
   await store.shared.settled();
   return answeredCard;
+}
+
+/** Throws `not_answered` if the host of the call that waits cannot take these arguments. */
+async function checkEditForm(store: CrossProcessStore, card: Card, editedArgs: string): Promise<void> {
+  const form = await readEditForm(store, card.id);
+  const unfit = form && describeUnfitEdit(parseEditedArgs(editedArgs), form);
+  if (unfit === undefined) return;
+  throw new SwitchgearError('not_answered', `${sanitizeText(card.id)} was not answered: ${sanitizeText(unfit)}`);
 }
 
 /** Answers a card in the store; throws `store_unreachable` if the store is away. */

@@ -6,21 +6,23 @@ import type { BreakerStats } from '../core/controls/breaker/stats.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 
+/** Settings that a breaker without a gear refuses. */
+export type GearSetting =
+  | 'maxCalls'
+  | 'maxCallsSession'
+  | 'maxQueue'
+  | 'queueTimeoutSecs'
+  | 'retries'
+  | 'retryBaseSecs'
+  | 'retryMaxWaitSecs'
+  | 'retryJitter';
+
 /** Options of a standalone breaker. Unlike a gear, the default is no timeout and a window of calls. */
 export interface BreakerOptions
   extends Partial<
     Omit<
       BreakerSettings,
-      | 'scope'
-      | 'gracefulDegradation'
-      | 'enableHealthCheck'
-      | 'healthCheckIntervalSecs'
-      | 'maxQueue'
-      | 'queueTimeoutSecs'
-      | 'retries'
-      | 'retryBaseSecs'
-      | 'retryMaxWaitSecs'
-      | 'retryJitter'
+      'scope' | 'gracefulDegradation' | 'enableHealthCheck' | 'healthCheckIntervalSecs' | GearSetting
     >
   > {
   /** The name in refusals, errors and changes. @default 'breaker' */

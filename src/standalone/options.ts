@@ -9,7 +9,7 @@ import { quoteValue } from '../core/quote.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import { coarseClock, systemClock } from '../platform/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { BreakerOptions } from './api.ts';
+import type { BreakerOptions, GearSetting } from './api.ts';
 import { TimeLimit } from './time-limit.ts';
 
 /** Resolved options, shared by breakers with equal options. */
@@ -41,12 +41,25 @@ const sharedCoarseClock = coarseClock(systemClock);
 const { timeoutSecs, ...untimed } = defaultBreaker;
 const defaults = { ...untimed, rateWindow: 'calls', name: 'breaker', clock: systemClock, onRefusal: 'reject' };
 
+/** Settings of what surrounds a call of a gear: its retries, its queue, its task. */
+const gearSettings: readonly GearSetting[] = [
+  'maxCalls',
+  'maxCallsSession',
+  'maxQueue',
+  'queueTimeoutSecs',
+  'retries',
+  'retryBaseSecs',
+  'retryMaxWaitSecs',
+  'retryJitter',
+];
+
 /** Resolves options. They are read once, here. */
 export function resolveOptions(options: BreakerOptions): ResolvedOptions {
   const checked = checkSettingOverrides(breakerFields, defaults, options, 'breaker') as BreakerOptions;
   const { name = 'breaker', clock, onRefusal = 'reject', ...overrides } = checked;
-  for (const each of ['maxCalls', 'maxCallsSession'])
-    if (Object.hasOwn(overrides, each)) throw new SwitchgearError('invalid_policy', `breaker.${each} needs a gear`);
+  const foreign = gearSettings.find((each) => overrides[each as never] !== undefined);
+  if (foreign !== undefined)
+    throw new SwitchgearError('invalid_policy', `breaker.${foreign} needs a gear: set it for a guarded tool`);
   checkArgument(
     ['reject', 'throw', 'return'].includes(onRefusal),
     'onRefusal must be reject, throw or return',

@@ -848,3 +848,27 @@ test('a thousand refusals share one promise', async () => {
     [],
   );
 });
+
+test('settings of what surrounds a call are refused: a breaker alone has no retries, queue or task', () => {
+  const refused = {
+    retries: 2,
+    retryBaseSecs: 1,
+    retryMaxWaitSecs: 5,
+    retryJitter: 'none',
+    maxQueue: 3,
+    queueTimeoutSecs: 5,
+    maxCalls: 3,
+    maxCallsSession: 3,
+  };
+  const saved = saveBreaker(createBreaker());
+  for (const [name, value] of Object.entries(refused)) {
+    const options = { [name]: value } as BreakerOptions;
+    const sentence = new RegExp(`breaker\\.${name} needs a gear: set it for a guarded tool`);
+    assert.throws(() => createBreaker(options), sentence);
+    assert.throws(() => restoreBreaker(saved, options), sentence);
+  }
+  // @ts-expect-error: the types agree.
+  assert.throws(() => createBreaker({ retries: 2 }));
+  // @ts-expect-error
+  assert.throws(() => createBreaker({ maxCalls: 2 }));
+});

@@ -10,7 +10,14 @@ import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, fingerprint, runtimeOf } from '../../guard/internal.ts';
 import { handleEvent } from '../../hooks/handle-event.ts';
 import { type HookOrigin, readHookOrigin } from '../../hooks/hook-origin.ts';
-import type { HookDecision, HookEvent, HookHost, Payload, TranscriptFile } from '../../hooks/hosts/hook-event.ts';
+import {
+  type HookDecision,
+  type HookEvent,
+  type HookHost,
+  type Payload,
+  pass,
+  type TranscriptFile,
+} from '../../hooks/hosts/hook-event.ts';
 import { listHookSettings } from '../../hooks/hosts/settings-paths.ts';
 import { placeEvent } from '../../hooks/place-event.ts';
 import type { HookContext } from '../../hooks/session/hook-tasks.ts';
@@ -117,7 +124,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       },
     );
     const runtime = runtimeOf(gear);
-    const { name: agent, reportsTurns } = host;
+    const { name: agent, reportsTurns, inputEdits } = host;
     const isAttended = host.isAttended(payload, env);
     // A retried run is another task with a new state.
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
@@ -125,7 +132,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const listSettings = () => listHookSettings({ home: env.HOME || homedir(), project, env });
     const ownTargets = listOwnTargets(run, project, origin);
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
-    const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, joined };
+    const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, inputEdits, joined };
     const spending = transcript &&
       priceCache && {
         ...{ ...transcript, agent: event.agent, cache: priceCache, openPrices },
@@ -158,7 +165,9 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       onLocked: begin,
     };
     const ownDecision = await handleEvent(context, event);
-    const decision = outer && ownDecision.kind === 'pass' ? await bookNested(outer) : ownDecision;
+    const isAllowed = ownDecision.kind === 'pass' || ownDecision.kind === 'edit';
+    const booked = outer && isAllowed ? await bookNested(outer) : pass;
+    const decision = booked.kind === 'pass' ? ownDecision : booked;
     if (decision.kind === 'halt' && decision.halt !== undefined && joined !== undefined) {
       await reportHookHalt(store, joined.task, redactState(runtime, decision.halt));
     }

@@ -29,3 +29,34 @@ export async function takeEditedArgs(
     return undefined;
   }
 }
+
+/** What edited arguments must be like, where the host of a call takes one object only. */
+export interface EditForm {
+  /** The fields that the object must have. */
+  readonly fields: readonly string[];
+}
+
+/** Keeps the form of an edit sealed in a shared store while its question is open: field names are content, too. */
+export function keepEditForm(store: Store, cardId: string, form: EditForm, keepMs: number): void {
+  storeInput(store, formId(cardId), JSON.stringify(form), keepMs);
+}
+
+/** Reads the form that edited arguments of a card must have; undefined if any will do. */
+export async function readEditForm(store: Store, cardId: string): Promise<EditForm | undefined> {
+  const text = await readInput(store, formId(cardId));
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Why edited arguments do not have the form that the host needs, or undefined. */
+export function describeUnfitEdit(args: readonly unknown[], { fields }: EditForm): string | undefined {
+  const [input] = args;
+  if (args.length !== 1 || typeof input !== 'object' || input === null || Array.isArray(input))
+    return 'its host takes one JSON object, the whole input of the tool';
+  const missing = fields.filter((field) => !Object.hasOwn(input, field));
+  if (missing.length === 0) return undefined;
+  return `its host merges an edited input into its own, so no field can be left out: ${missing.join(', ')}`;
+}
+
+function formId(cardId: string): string {
+  return `form/${cardId}`;
+}

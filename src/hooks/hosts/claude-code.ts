@@ -23,6 +23,7 @@ import {
 export const claudeCode: HookHost = {
   name: 'claude-code',
   reportsTurns: true,
+  inputEdits: 'replace',
   read,
   transcript,
   answer,
@@ -125,6 +126,10 @@ function answer(event: HookEvent, decision: HookDecision): HookAnswer {
   switch (decision.kind) {
     case 'pass':
       return noAnswer;
+    case 'edit': {
+      const permission = { hookEventName: 'PreToolUse', permissionDecision: 'allow', updatedInput: decision.input };
+      return { stdout: { hookSpecificOutput: permission }, code: 0 };
+    }
     case 'note': {
       // Codex has no PostToolBatch.
       const hookEventName = event.type === 'batch-ended' ? 'PostToolBatch' : 'PostToolUse';

@@ -22,6 +22,7 @@ import {
 export const gemini: HookHost = {
   name: 'gemini',
   reportsTurns: false,
+  inputEdits: 'merge',
   read,
   transcript: (payload) => {
     const path = readTextField(payload, 'transcript_path');
@@ -82,6 +83,10 @@ function answer(event: HookEvent, decision: HookDecision): HookAnswer {
   switch (decision.kind) {
     case 'pass':
       return noAnswer;
+    case 'edit': {
+      const hookSpecificOutput = { hookEventName: 'BeforeTool', tool_input: decision.input };
+      return { stdout: { decision: 'allow', hookSpecificOutput }, code: 0 };
+    }
     case 'note':
       return { stdout: { hookSpecificOutput: { additionalContext: decision.text } }, code: 0 };
     case 'ask':

@@ -97,6 +97,8 @@ export type HookEvent =
 export type HookDecision =
   | { readonly kind: 'pass' }
   | { readonly kind: 'note'; readonly text: string }
+  /** The call runs with the input that a person approved in place of its own. */
+  | { readonly kind: 'edit'; readonly input: Payload }
   | { readonly kind: 'ask'; readonly reason: string }
   | { readonly kind: 'deny'; readonly reason: string }
   /** With the halt itself, if it is the first report of it. */
@@ -125,9 +127,14 @@ export interface HookHost {
   /** The session file with the usage of the agent of an event. */
   transcript(payload: Payload): TranscriptFile | undefined;
   answer(event: HookEvent, decision: HookDecision): HookAnswer;
+  /** How the host takes an input in place of that of a call; absent: it cannot. */
+  readonly inputEdits?: InputEdits;
   /** Whether a person can be asked at the host's terminal. */
   isAttended(payload: Payload, env: Readonly<Record<string, string | undefined>>): boolean;
 }
+
+/** Whether an input replaces that of the call, or its fields are merged into it. */
+export type InputEdits = 'replace' | 'merge';
 
 export type HostName = 'claude-code' | 'codex' | 'gemini';
 export type Payload = Readonly<Record<string, unknown>>;

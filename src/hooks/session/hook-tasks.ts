@@ -6,7 +6,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
 import type { OwnTargets } from '../../platform/self-protection/own-files.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
-import type { HookDecision } from '../hosts/hook-event.ts';
+import type { HookDecision, InputEdits } from '../hosts/hook-event.ts';
 import type { LoadedTask, LockedSession, SessionLockOptions } from './session-lock.ts';
 import type { PendingDelegation } from './session-state.ts';
 
@@ -17,6 +17,8 @@ export interface HookContext extends SessionLockOptions {
   readonly reportsTurns: boolean;
   /** Whether a person can be asked at the host's terminal. */
   readonly isAttended: boolean;
+  /** How the host takes an input in place of that of a call; absent: it cannot. */
+  readonly inputEdits?: InputEdits | undefined;
   /** The files and programs that the agent must not use to change its own guard. */
   readonly ownTargets?: OwnTargets | undefined;
   /** The task of the surrounding `switchgear run`, with its limits and those of its subagents, if known. */

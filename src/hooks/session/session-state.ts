@@ -171,6 +171,17 @@ export interface OpenHookCall {
   readonly mark?: string | undefined;
   /** Whether another process than the host proposed it. */
   readonly isForeign?: boolean;
+  /** The edit of a person with which it was approved. */
+  readonly edit?: OpenCallEdit;
+}
+
+/** The edit of a call, whose `mark` is that of the input before. The edited input is sealed with the card. */
+export interface OpenCallEdit {
+  readonly card: string;
+  /** The mark of the tool and the edited input. */
+  readonly mark?: string | undefined;
+  /** The fingerprint of the call before: a host without call ids may report either input with the result. */
+  readonly fingerprint: number;
 }
 
 /** The answer to a call; a host that asks again about the same call gets the same answer. */

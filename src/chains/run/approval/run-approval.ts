@@ -52,6 +52,10 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     }
     const answeredCard =
       card.state === 'open' ? await pauseTaskWhile(runtime, site, () => waitForAnswer(active, site, card)) : card;
+    if (answeredCard === 'edited') {
+      await expireCard(active.store, card.id);
+      return deny('rule_unanswered', editedReason);
+    }
     if (answeredCard === undefined || answeredCard.state === 'expired' || answeredCard.answer === undefined) {
       await expireCard(active.store, card.id);
       return deny('rule_unanswered', active.signal.aborted ? '' : explainNoAnswer(active, runtime, card));
@@ -69,6 +73,10 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
     return answeredBy;
   };
 }
+
+/** The arguments of a step are those of its chain file, to which run approvals and standing approvals are bound. */
+const editedReason =
+  'it was approved with other arguments, but a step runs with those of its chain: approve it as it is, or decline it';
 
 /** Finds an earlier approval of these rules, for the whole run or standing, in the same place. */
 async function findApproval(active: ActiveRun, rules: readonly string[], place: QuestionPlace) {
@@ -109,13 +117,17 @@ async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () 
 }
 
 /** Waits for the answered card; undefined if the card expires, the run ends, or the approver fails. */
-function waitForAnswer(active: ActiveRun, { task }: CallSite, card: QuestionCard): Promise<Card | undefined> {
+function waitForAnswer(
+  active: ActiveRun,
+  { task }: CallSite,
+  card: QuestionCard,
+): Promise<Card | 'edited' | undefined> {
   const { store, clock, approver, signal } = active;
   return new Promise((resolve) => {
     const controller = new AbortController();
     let poll = () => {};
     let isOver = false;
-    const end = (answeredCard?: Card) => {
+    const end = (answeredCard?: Card | 'edited') => {
       isOver = true;
       for (const undo of [poll, expiry, offHalt, unwatch]) undo?.();
       signal.removeEventListener('abort', giveUp);
@@ -146,8 +158,8 @@ function waitForAnswer(active: ActiveRun, { task }: CallSite, card: QuestionCard
     if (signal.aborted) giveUp();
     if (isOver) return;
     const recordAnswer = async (answer: Answer) => {
-      // The arguments of a step are those of the chain file: nobody edits them in an answer.
-      if (typeof answer?.approved !== 'boolean' || answer.args !== undefined || answer.isEdited) return giveUp();
+      if (typeof answer?.approved !== 'boolean') return giveUp();
+      if (answer.approved && (answer.args !== undefined || answer.isEdited)) return end('edited');
       const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
       // An answer counts once the store has it; the first stored answer stands.
       while (!isOver) {
