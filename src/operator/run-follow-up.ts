@@ -7,7 +7,7 @@ import { requestId, storeInput } from '../guard/internal.ts';
 import type { CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
-import { answerInStore, describeEarlierAnswer, findByIdPrefix, readCards } from './cards.ts';
+import { answerInStore, describeEarlierAnswer, findByIdPrefix, isOpen, readCards } from './cards.ts';
 import { sanitizeText } from './format.ts';
 
 /** A decision about a halted run. */
@@ -57,7 +57,8 @@ export async function followUpOnRun(
   followUp: RunFollowUp,
   operator: Operator,
 ): Promise<FollowUpResult> {
-  const card = findByIdPrefix(await readCards(store), idPrefix, 'card');
+  const atMs = store.clock.nowMs();
+  const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
   const run = (await readRuns(store)).find((each) => each.card === card.id);
   const { action } = followUp;
   if (run === undefined) return recordAnswer(store, card, followUp, operator);

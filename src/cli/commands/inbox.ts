@@ -133,13 +133,13 @@ async function show(
   { positionals, switches }: ParsedArgs,
   terminal: Terminal,
 ): Promise<number> {
-  const storedCard = findByIdPrefix(await readCards(store), positionals[1]!, 'card');
+  const atMs = store.clock.nowMs();
+  const storedCard = findByIdPrefix(await readCards(store), positionals[1]!, 'card', (card) => isOpen(card, atMs));
   if (switches.has('--json')) {
     terminal.out(JSON.stringify(await loadQuestion(store, storedCard), null, 2));
     return exitCodes.ok;
   }
   const card = await loadReadableCard(store, storedCard);
-  const atMs = store.clock.nowMs();
   const settings = listSettingsOf(card.code);
   const rows = [
     ['card', card.id],
