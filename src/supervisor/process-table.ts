@@ -2,7 +2,8 @@
 
 import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { processesMax } from '../core/limits.ts';
+import { environmentBytesMax, processesMax } from '../core/limits.ts';
+import { readRegularFile } from '../platform/regular-file.ts';
 
 /** A process. A process id may be reused; together with the start time it is unique. */
 export interface ProcessInfo {
@@ -104,6 +105,25 @@ export function hasEnvironmentMark(process: ProcessInfo, mark: string): boolean 
 export function findEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean | undefined {
   const environment = readProcFile(`/proc/${pid}/environ`);
   return environment?.length === 0 ? undefined : (environment?.includes(mark) ?? false);
+}
+
+/** Some variables with which a process was started, and its folder; undefined if they cannot be read. */
+export function readStartVariables(
+  { pid }: Pick<ProcessInfo, 'pid'>,
+  names: readonly string[],
+): { readonly env: Readonly<Record<string, string>>; readonly cwd: string } | undefined {
+  const text = readRegularFile(`/proc/${pid}/environ`, environmentBytesMax)?.toString('utf8');
+  if (text === undefined) return undefined;
+  const env: Record<string, string> = {};
+  for (const line of text.split('\0')) {
+    const name = names.find((each) => line.startsWith(`${each}=`));
+    if (name !== undefined) env[name] ??= line.slice(name.length + 1);
+  }
+  try {
+    return { env, cwd: readlinkSync(`/proc/${pid}/cwd`) };
+  } catch {
+    return undefined; // The process has ended meanwhile.
+  }
 }
 
 /** The command line of a process; empty if it cannot be read. */

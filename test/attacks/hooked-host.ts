@@ -11,9 +11,14 @@ import { testEnvironment } from '../test-environment.ts';
 
 /**
  * A host that runs each hook through `sh -c`, and tools as children of its own. `script` uses `hook(event)` and
- * `tool(line, input)`; what it returns is printed.
+ * `tool(line, input)`; what it returns is printed. The store is named by an option of the hook, or by a variable.
  */
-export async function play(context: TestContext, script: string, policy: object = {}) {
+export async function play(
+  context: TestContext,
+  script: string,
+  policy: object = {},
+  storeBy: 'option' | 'variable' = 'option',
+) {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-forged-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const store = join(folder, 'state.db');
@@ -21,17 +26,22 @@ export async function play(context: TestContext, script: string, policy: object 
   // A wrapper that waits for the hook, as some packages install it.
   writeFileSync(join(folder, 'wrapper.sh'), `${process.execPath} ${bin} "$@"\nexit $?\n`);
   writeFileSync(join(folder, 'host.mjs'), `${hostProgram}\n${script}\n`);
-  const options = `--store sqlite:${store} --policy ${join(folder, 'given.json')}`;
+  const storeOption = storeBy === 'option' ? `--store sqlite:${store} ` : '';
+  const options = `${storeOption}--policy ${join(folder, 'given.json')}`;
   const line = `${process.execPath} ${bin} hook claude-code ${options}`;
-  const env = { ...testEnvironment(process.env), HOME: folder, HOOK: line };
+  const env = {
+    ...{ ...testEnvironment(process.env), HOME: folder, HOOK: line, BIN: `${process.execPath} ${bin}` },
+    ...(storeBy === 'variable' && { SWITCHGEAR_STORE: `sqlite:${store}` }),
+  };
   const host = spawn(process.execPath, ['host.mjs'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   let out = '';
   host.stdout.on('data', (part) => (out += part));
   await new Promise((resolve) => host.on('close', resolve));
   const opened = sqliteStore({ path: store });
   const cards = opened.cards();
+  const entries = opened.tail(0);
   opened.close();
-  return { result: JSON.parse(out) as { refused: number; ran: number }, cards };
+  return { result: JSON.parse(out) as { refused: number; ran: number }, cards, entries, folder };
 }
 
 const hostProgram = `

@@ -18,6 +18,7 @@ import type { Approver } from '../../ports/approver.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { placeProcess } from '../../supervisor/guarded-agents.ts';
 import { exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { reportCommandStore } from '../guarding-store.ts';
 import { loadEffectivePolicy, placeOfCommand } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { describeReadError } from '../process-terminal.ts';
@@ -123,6 +124,7 @@ async function runInStore(
 ): Promise<number> {
   const { switches } = parsedArgs;
   const isText = !switches.has('--json');
+  await reportCommandStore('it counts in a store of its own', parsedArgs, terminal);
   return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
     const stop = new AbortController();
     const hints = makeCommandHints(parsedArgs, store.clock);

@@ -11,6 +11,7 @@ import { tightenSettings } from '../../policy/trust/tighten-settings.ts';
 import { deleteTrust, writeTrust } from '../../policy/trust/trusted-files.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { exitCodes, readArgs, type Terminal } from '../command.ts';
+import { reportCommandStore } from '../guarding-store.ts';
 import { nameSettings } from '../policy/describe-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -23,11 +24,13 @@ export async function trustPolicyFile(args: readonly string[], terminal: Termina
   const isUndone = parsedArgs.switches.has('--undo');
   const address = findStoreAddress(parsedArgs, terminal);
   // Trust holds for the user, whichever store is named: an agent of the usual store must not name an empty one.
-  for (const path of isUndone ? [] : listUsualStores(terminal)) {
-    const usual = findStoreAddress(readArgs(['--store', `sqlite:${path}`], [], 0, ['--store']), terminal);
-    if (usual.name !== address.name && existsSync(path))
-      await withStore(usual, (store) => identifyOperator(store, parsedArgs, terminal, 'loosen'));
-  }
+  const usual = (isUndone ? [] : listUsualStores(terminal)).flatMap((path) => {
+    const each = findStoreAddress(readArgs(['--store', `sqlite:${path}`], [], 0, ['--store']), terminal);
+    return each.name !== address.name && existsSync(path) ? each : [];
+  });
+  const guarding = isUndone ? undefined : await reportCommandStore('it trusts nothing', parsedArgs, terminal);
+  for (const each of guarding === undefined ? usual : [guarding, ...usual])
+    await withStore(each, (store) => identifyOperator(store, parsedArgs, terminal, 'loosen'));
   return withStore(address, async (store) => {
     const { by, from } = await identifyOperator(store, parsedArgs, terminal, isUndone ? 'tighten' : 'loosen');
     const path = resolve(terminal.cwd, file);

@@ -39,7 +39,7 @@ import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { placeOfHook } from '../policy/hook-place.ts';
-import { findStoreAddress, withStore } from '../store-option.ts';
+import { findStoreAddress, type StoreAddress, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
   type HookPolicy,
@@ -66,6 +66,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   // One id for all rounds, so that a repeated report of a call without an id is counted once.
   const call =
     event.type === 'call-proposed' ? `${event.id ?? uniqueId()} ${fingerprint(event.tool, [event.input])}` : undefined;
+  const given = findStoreAddress(parsedArgs, terminal);
+  let address = given;
   const work = async (store: CrossProcessStore) => {
     const place = placeOfHook(store, env, origin);
     const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
@@ -130,7 +132,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
     const listSettings = () => listHookSettings({ home: env.HOME || homedir(), project, env });
-    const ownTargets = listOwnTargets(run, project, origin);
+    const ownTargets = listOwnTargets(run, [given, address], project, origin);
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
     const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, inputEdits, joined };
     const spending = transcript &&
@@ -142,7 +144,9 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const swallow = (error: unknown) => countError(runtime, 'spending', error);
     let outer: SessionState['outer'];
     const begin = async (session: LockedSession) => {
-      const isUnknown = spending !== undefined && event.agent === undefined && isFirstSeen(session.state);
+      const isFirst = isFirstSeen(session.state);
+      if (isFirst && origin !== undefined && address === given) await checkStore(run, given, origin);
+      const isUnknown = isFirst && spending !== undefined && event.agent === undefined;
       if (isUnknown) await reportFirstSeen(context, spending).catch(swallow);
       await applySessionPolicy(runtime, store, session, hookPolicy);
       if (origin !== undefined) await placeEvent(context, session, { ...event, origin, listSettings });
@@ -178,17 +182,41 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   for (;;) {
     try {
       // A hook has no time to check the whole file.
-      return await withStore(findStoreAddress(parsedArgs, terminal), work, {
+      return await withStore(address, work, {
         verify: false,
         onLoss: terminal.err,
         skipCheckpoint: terminal.isShortLived === true,
       });
     } catch (error) {
+      if (error instanceof OtherStoreSignal && address === given) {
+        address = error.guarding;
+        continue;
+      }
       const isBusy = error instanceof SwitchgearError && error.code === 'store_busy';
       if (!isBusy || systemClock.nowMs() >= untilMs) throw error;
       await wait(systemClock, hookLockPollMaxMs);
     }
   }
+}
+
+/** Thrown under the lock of a session that is new in a store, if another store guards the agent above the hook. */
+class OtherStoreSignal {
+  readonly guarding: StoreAddress;
+  constructor(guarding: StoreAddress) {
+    this.guarding = guarding;
+  }
+}
+
+/**
+ * Looks for another store that guards the agent above a hook, for the first event of a session in a store. The hook
+ * uses that store, since its variables may be the agent's; an option is part of the installed hook, and is reported.
+ */
+async function checkStore({ parsedArgs, terminal }: HookRunOptions, address: StoreAddress, { chain }: HookOrigin) {
+  const { reportOtherStore } = await import('../guarding-store.ts');
+  const isOption = parsedArgs.values.has('--store');
+  const effect = isOption ? 'its calls and questions are not seen here' : 'its events are counted here instead';
+  const guarding = await reportOtherStore({ address, user: 'hook', effect }, parsedArgs, terminal, chain);
+  if (guarding !== undefined && !isOption) throw new OtherStoreSignal(guarding);
 }
 
 const tooManyNested: HookDecision = {
@@ -210,13 +238,14 @@ async function reportFirstSeen(context: HookContext, transcript: TranscriptFile)
 /** The files and programs that only a person may change or use. */
 function listOwnTargets(
   { parsedArgs, terminal, event }: HookRunOptions,
+  stores: readonly StoreAddress[],
   project: string,
   origin: HookOrigin | undefined,
 ): OwnTargets {
   const policy = parsedArgs.values.get('--policy');
   const { env } = terminal;
-  const address = findStoreAddress(parsedArgs, terminal);
-  const storeFiles = address.kind === 'sqlite' ? ['', '-wal', '-shm'].map((end) => address.path + end) : [];
+  const paths = new Set(stores.flatMap((store) => (store.kind === 'sqlite' ? store.path : [])));
+  const storeFiles = [...paths].flatMap((path) => ['', '-wal', '-shm'].map((end) => path + end));
   const home = env.HOME || homedir();
   const cwd = event.cwd || terminal.cwd;
   const programs = process.argv.slice(1, 2).map((path) => realpathSync(path));

@@ -4,18 +4,20 @@ import { authorizeOperator, type Operator, type OperatorRequest } from '../../op
 import { askForTerminalCode } from '../../operator/terminal-code.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
+import { reportCommandStore } from '../guarding-store.ts';
 
 /** Returns the user of this process, with `--by` as a note; throws `operator_required`. */
-export function identifyOperator(
+export async function identifyOperator(
   store: CrossProcessStore,
-  { values }: ParsedArgs,
+  parsedArgs: ParsedArgs,
   terminal: Terminal,
   effect: OperatorRequest['effect'],
 ): Promise<Operator> {
+  if (effect !== 'stop') await reportCommandStore('its decisions do not hold here', parsedArgs, terminal);
   return authorizeOperator(store, {
     effect,
     env: terminal.env,
-    note: values.get('--by'),
+    note: parsedArgs.values.get('--by'),
     async allowsUnattended() {
       const { loadPolicyInForce } = await import('./policy-in-force.ts');
       // The variables of a process that may belong to an agent are not trusted, only the list of trusted policies.

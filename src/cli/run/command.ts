@@ -64,12 +64,23 @@ async function startRun(store: Store, givenOptions: RunCommandOptions, terminal:
   const launched = await launch(store, options, terminal, options.command, session, startedMs);
   return endOnError(launched, async () => {
     keepHeapSmall();
+    const reported = reportRunStore(options, terminal);
     const { runSession } = await import('./session.ts');
     const policy = earlyPolicy ?? (await loadRunPolicy(store, options, terminal));
     const { agent } = launched.record;
     const begin = () => ({ command: options.command, task: { parent: null, limits: options.limits }, launched });
-    return runSession({ store, options, terminal, policy, agent, session, begin });
+    const code = await runSession({ store, options, terminal, policy, agent, session, begin });
+    await reported;
+    return code;
   });
+}
+
+/** Reports a run below an agent that another store guards; the run goes on. */
+async function reportRunStore({ parsedArgs }: RunCommandOptions, terminal: Terminal): Promise<void> {
+  const { reportCommandStore } = await import('../guarding-store.ts');
+  const guarding = await reportCommandStore('it counts in a store of its own', parsedArgs, terminal);
+  if (guarding === undefined) return;
+  terminal.err(`warning: this run counts in a store of its own; the agent above it is guarded in ${guarding.name}`);
 }
 
 /** Below a guarded agent, a run that only observes would make the hooks of nested agents observe. */
