@@ -3,6 +3,8 @@
  * elsewhere.
  */
 
+import { evictOldest } from '../../core/bounded.ts';
+import { countedIdsMax } from '../../core/limits.ts';
 import type { Task } from '../../guard/api.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { HostRun } from '../host/host-run.ts';
@@ -50,13 +52,52 @@ export function observePrompt(task: Task, prompt: AiSdkPrompt): void {
   }
   if (last?.role !== 'tool') return;
   const calls = partsOf(prompt.findLast(({ role }) => role === 'assistant')?.content);
+  const earlier = countEarlierResults(prompt);
+  const seen = new Map<string, number>();
   for (const { type, toolCallId: id, toolName, output } of parts) {
     if (type !== 'tool-result' || typeof id !== 'string') continue;
-    const input = calls.find((call) => call.type === 'tool-call' && call.toolCallId === id)?.input;
+    const index = seen.get(id) ?? 0;
+    seen.set(id, index + 1);
+    const round = (earlier.get(id) ?? 0) + index + 1;
+    if (round <= countOf(task, id)) continue;
+    setCount(task, id, round);
+    const input = calls.filter((call) => call.type === 'tool-call' && call.toolCallId === id)[index]?.input;
     const { type: kind, value } = (output ?? {}) as Readonly<Record<string, unknown>>;
-    task.observe({ type: 'tool_use', id, name: String(toolName), input });
-    task.observe({ type: 'tool_result', id, ok: !/error|denied/.test(String(kind)), output: value });
+    const observedId = round === 1 ? id : `${id}#${round}`;
+    task.observe({ type: 'tool_use', id: observedId, name: String(toolName), input });
+    task.observe({ type: 'tool_result', id: observedId, ok: !/error|denied/.test(String(kind)), output: value });
   }
+}
+
+/** The calls of each task by id: some providers use one id for several calls. */
+const counts = new WeakMap<Task, Map<string, number>>();
+
+function countOf(task: Task, id: string): number {
+  return counts.get(task)?.get(id) ?? 0;
+}
+
+function setCount(task: Task, id: string, count: number): void {
+  const byId = counts.get(task) ?? new Map<string, number>();
+  counts.set(task, byId);
+  evictOldest(byId, countedIdsMax);
+  byId.set(id, count);
+}
+
+/** Records a call that was decided on, so that its result in the next prompt is not counted again. */
+export function recordGuardedCall(task: Task, id: string | undefined): void {
+  if (id !== undefined) setCount(task, id, countOf(task, id) + 1);
+}
+
+/** The results before the last message by id, since the last message of the user, with which a task begins. */
+function countEarlierResults(prompt: AiSdkPrompt): ReadonlyMap<string, number> {
+  const results = new Map<string, number>();
+  const start = prompt.findLastIndex(({ role }) => role === 'user') + 1;
+  for (const { role, content } of prompt.slice(start, -1)) {
+    if (role !== 'tool') continue;
+    for (const { type, toolCallId: id } of partsOf(content))
+      if (type === 'tool-result' && typeof id === 'string') results.set(id, (results.get(id) ?? 0) + 1);
+  }
+  return results;
 }
 
 function partsOf(content: unknown): readonly AiSdkPart[] {

@@ -12,6 +12,7 @@ import {
   turnOf,
 } from '../host/host-run.ts';
 import { mustAsk, wasApproved } from './approval.ts';
+import { recordGuardedCall } from './observe-messages.ts';
 import type { AiSdkRuns } from './runs.ts';
 
 interface ToolLike {
@@ -69,6 +70,7 @@ function callTool(
   const id = options.toolCallId;
   const run = runs.runForCall(id);
   const task = run.beginCall();
+  recordGuardedCall(task, id);
   const isApproved = () => pendingApprovals.delete(id ?? '') || wasApproved(options.messages, id);
   const host: HostCall = {
     id,

@@ -5,6 +5,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Switchgear, Task } from '../../guard/api.ts';
 import { type HostCall, wouldAsk } from '../../guard/entries/host-call.ts';
 import { beginHostCall, type OpenCall } from '../../guard/entries/open-call.ts';
+import { createCallsById } from '../host/calls-by-id.ts';
 import { refusalText } from '../host/host-run.ts';
 import { type MessageOrigin, makeAbortError, SentWorkers } from './sent-workers.ts';
 
@@ -56,7 +57,10 @@ export function createClaudeHooks(gear: Switchgear, root: Task): ClaudeHooks {
 class RunHooks {
   readonly #gear: Switchgear;
   readonly #root: Task;
-  readonly #calls = new Map<string, OpenCall['settle']>();
+  readonly #calls = createCallsById<OpenCall['settle']>();
+  /** Unique ids of the calls about which a person is asked. */
+  readonly #asked = createCallsById<string>();
+  #askedCount = 0;
   readonly #workers = new SentWorkers();
   /** Model turns by task. */
   readonly #turns = new WeakMap<Task, number>();
@@ -85,11 +89,14 @@ class RunHooks {
       breaker: { scope: name.startsWith('mcp__') ? 'shared' : 'session' },
       canEdit: true,
     };
-    if (wouldAsk(this.#gear, name, [args], host)) return makeDecision('ask', 'A rule wants this confirmed.');
+    if (wouldAsk(this.#gear, name, [args], host)) {
+      this.#asked.add(id, args, `${id}#${++this.#askedCount}`);
+      return makeDecision('ask', 'A rule wants this confirmed.');
+    }
     const answer = await beginHostCall(this.#gear, name, [args], host);
     if (answer.refusal !== undefined) return makeRefusedOutput(answer.refusal);
-    this.#calls.set(id, answer.settle);
     const [ownArgs] = answer.args;
+    this.#calls.add(id, ownArgs, answer.settle);
     return ownArgs === args ? {} : makeDecision('allow', 'A person approved these arguments.', ownArgs);
   }
 
@@ -127,24 +134,23 @@ class RunHooks {
   }
 
   settleUnfinished(): void {
-    for (const settle of this.#calls.values()) settle({ error: makeAbortError() });
-    this.#calls.clear();
+    for (const settle of this.#calls.takeAll()) settle({ error: makeAbortError() });
     this.#workers.settleAll();
   }
 
   /** Settles a call or a worker; observes a call that a person let through. */
   #settle(input: HookInput, id: string, ending: Ending): void {
     if (this.#workers.recordReturn(id, ending)) return;
-    const settle = this.#calls.get(id);
+    const settle = this.#calls.take(id, input.tool_input);
     if (settle !== undefined) {
-      this.#calls.delete(id);
       settle(ending);
       return;
     }
     const task = this.taskOf(input);
     const ok = 'value' in ending;
-    task.observe({ type: 'tool_use', id, name: String(input.tool_name), input: input.tool_input });
-    task.observe({ type: 'tool_result', id, ok, output: ok ? ending.value : String(input.error) });
+    const observedId = this.#asked.take(id, input.tool_input) ?? id;
+    task.observe({ type: 'tool_use', id: observedId, name: String(input.tool_name), input: input.tool_input });
+    task.observe({ type: 'tool_result', id: observedId, ok, output: ok ? ending.value : String(input.error) });
   }
 }
 

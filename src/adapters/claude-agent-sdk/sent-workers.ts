@@ -14,6 +14,8 @@ export interface MessageOrigin {
 
 /** A running worker and the agent that runs it. */
 interface SentWorker {
+  /** The id of the call that sent the worker. Several calls may have one id. */
+  readonly call: string;
   readonly type: string;
   readonly worker: OpenWorker;
   agent?: string;
@@ -25,14 +27,15 @@ interface SentWorker {
   isOver?: boolean;
 }
 
-/** Tracks the workers of one run, by the id of the call that sent each. */
+/** Tracks the workers of one run. */
 export class SentWorkers {
-  readonly #byCall = new Map<string, SentWorker>();
+  readonly #sent = new Set<SentWorker>();
 
   /** The task of the worker that a message comes from; undefined if the message is of the main agent. */
   findTask({ agent_id, parent_tool_use_id }: MessageOrigin): Task | undefined {
-    const byCall = parent_tool_use_id ? this.#byCall.get(parent_tool_use_id) : undefined;
-    const found = byCall ?? [...this.#byCall.values()].find(({ agent }) => agent !== undefined && agent === agent_id);
+    const sent = [...this.#sent];
+    const byCall = parent_tool_use_id ? sent.findLast(({ call }) => call === parent_tool_use_id) : undefined;
+    const found = byCall ?? sent.find(({ agent }) => agent !== undefined && agent === agent_id);
     return found?.worker.task;
   }
 
@@ -44,13 +47,13 @@ export class SentWorkers {
     };
     const answer = await openWorker(gear, task, makeWorkerName(type, prompt), prompt);
     if (answer.refusal !== undefined) return answer.refusal;
-    this.#byCall.set(call, { type, worker: answer });
+    this.#sent.add({ call, type, worker: answer });
     return undefined;
   }
 
   /** Records that an agent started: the first worker of its type without an agent. */
   recordStart(agent: string, type: string): void {
-    const waiting = [...this.#byCall.values()].find(
+    const waiting = [...this.#sent].find(
       (sent) => sent.agent === undefined && (sent.type || 'default') === (type || 'default'),
     );
     if (waiting !== undefined) waiting.agent = agent;
@@ -58,30 +61,32 @@ export class SentWorkers {
 
   /** Settles the worker of an agent that stopped. */
   recordStop(agent: string, ending: Ending): void {
-    for (const [call, sent] of this.#byCall) {
+    for (const sent of this.#sent) {
       if (sent.agent !== agent) continue;
       sent.isOver = true;
-      if (sent.isLaunched) this.#byCall.delete(call);
+      if (sent.isLaunched) this.#sent.delete(sent);
       sent.worker.settle(ending);
     }
   }
 
   /** Records that a call of the Agent tool returned; returns false if the call sent no worker. */
   recordReturn(call: string, ending: Ending): boolean {
-    const sent = this.#byCall.get(call);
+    const withCall = [...this.#sent].filter((each) => each.call === call);
+    // The call of a worker that has stopped is the first to return.
+    const sent = withCall.find(({ isOver }) => isOver) ?? withCall.find(({ isLaunched }) => !isLaunched) ?? withCall[0];
     if (sent === undefined) return false;
     const { status } = ('value' in ending && ending.value ? ending.value : {}) as { readonly status?: unknown };
     sent.isLaunched = status === 'async_launched';
     if (sent.isLaunched && !sent.isOver) return true;
-    this.#byCall.delete(call);
+    this.#sent.delete(sent);
     if (!sent.isOver) sent.worker.settle(ending);
     return true;
   }
 
   /** Settles all workers at the end of the run, because nothing is known of them any more. */
   settleAll(): void {
-    for (const { worker } of this.#byCall.values()) worker.settle({ error: makeAbortError() });
-    this.#byCall.clear();
+    for (const { worker } of this.#sent) worker.settle({ error: makeAbortError() });
+    this.#sent.clear();
   }
 }
 

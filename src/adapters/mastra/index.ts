@@ -3,6 +3,7 @@
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { joinSignals } from '../../guard/entries/host-call.ts';
 import { beginHostCall, type OpenCall, type RefusedOpening } from '../../guard/entries/open-call.ts';
+import { createCallsById } from '../host/calls-by-id.ts';
 import { hasMethod, isLiteral, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { createHostRun, type FallbackOptions, fallbackOf, type ProtectOptions, refusalText } from '../host/host-run.ts';
@@ -73,7 +74,7 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
     const run = runs.get(context) ?? {
       ...emptyRun,
       host: createHostRun(options),
-      calls: new Map(),
+      calls: createCallsById(),
       awaited: new Map(),
     };
     runs.set(context, run);
@@ -115,18 +116,17 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
       const id = findCallId(name, context);
       const [args] = answer.args;
       const running = { settle, run: answer.run, ...(args !== input && { edited: { args } }) };
-      run.calls.set(id, running);
+      run.calls.add(id, input, running);
       run.awaited.get(id)?.(running);
       return hostAnswer;
     },
     async afterToolCall(end) {
-      const { toolName, context = {}, error } = end;
+      const { toolName, input, context = {}, error } = end;
       const { calls } = runFor(context.requestContext);
       const id = findCallId(toolName, context);
       // Mastra wraps the error of a tool.
       const thrown = error instanceof Error ? (error.cause ?? error) : error;
-      calls.get(id)?.settle(error === undefined ? { value: end.output } : { error: thrown });
-      calls.delete(id);
+      calls.take(id, input)?.settle(error === undefined ? { value: end.output } : { error: thrown });
       await hooks.afterToolCall?.(end);
     },
   };
@@ -141,8 +141,8 @@ export function protect<S extends MastraSettings>(settings: S, options: MastraOp
     id: 'switchgear-answer',
     processOutputStep: (step: ProcessorStep) => endStep(runFor(step.requestContext), step),
   };
-  const findCall = (name: string, context: ExecuteContext) =>
-    runs.get(context.requestContext ?? fallback)?.calls.get(findCallId(name, context));
+  const findCall: FindCall = (name, input, context) =>
+    runs.get(context.requestContext ?? fallback)?.calls.find(findCallId(name, context), input);
   const tools = typeof settings.tools === 'object' ? Object.keys(settings.tools ?? {}) : ['every tool'];
   reportGuarded(gear, 'mastra', ['the model', ...tools]);
   return {
@@ -161,7 +161,7 @@ interface ExecuteContext {
   readonly abortSignal?: AbortSignal;
 }
 
-type FindCall = (name: string, context: ExecuteContext) => RunningCall | undefined;
+type FindCall = (name: string, input: unknown, context: ExecuteContext) => RunningCall | undefined;
 
 /** The tools that run in time by name: those of the agent, and those given to a call. */
 type GuardedNames = Record<string, 'agent' | 'call'>;
@@ -230,7 +230,7 @@ function findCallId(name: string, { agent, toolCallId }: ExecuteContext): string
 /** Runs a tool until it ends, times out or its run halts. */
 function executeInTime(name: string, tool: Executable, findCall: FindCall) {
   return async (input: unknown, context: ExecuteContext = {}): Promise<unknown> => {
-    const call = findCall(name, context);
+    const call = findCall(name, input, context);
     if (call === undefined) return tool.execute(input, context);
     const answer = await call.run((signal) =>
       tool.execute(call.edited === undefined ? input : call.edited.args, {

@@ -4,6 +4,7 @@ import type { Switchgear, Task } from '../../guard/api.ts';
 import { joinSignals } from '../../guard/entries/host-call.ts';
 import type { OpenCall } from '../../guard/entries/open-call.ts';
 import { runtimeOf } from '../../guard/internal.ts';
+import type { CallsById } from '../host/calls-by-id.ts';
 import { readUntilAbort, untilAbort } from '../host/closing-call.ts';
 import { type HostRun, makeHaltFacts, refusalText } from '../host/host-run.ts';
 import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
@@ -29,8 +30,8 @@ export interface RunningCall extends Pick<OpenCall, 'settle' | 'run'> {
 /** One run of an agent. */
 export interface MastraRun {
   readonly host: HostRun;
-  /** The running calls by id. */
-  readonly calls: Map<string, RunningCall>;
+  /** The running calls. */
+  readonly calls: CallsById<RunningCall>;
   /** Tools given to a call whose hooks have not run yet, by the id of their call. */
   readonly awaited: Map<string, (call: RunningCall) => void>;
   task: Task | undefined;
@@ -85,9 +86,8 @@ export function endStep(run: MastraRun, step: ProcessorStep): unknown {
   const { task } = run;
   if (task === undefined) return messages;
   // A tool that suspended its run did not return, so its outcome is unknown.
-  for (const { settle } of run.calls.values())
+  for (const { settle } of run.calls.takeAll())
     settle({ error: new DOMException('the run was suspended before the call ended', 'AbortError') });
-  run.calls.clear();
   task.observe({ type: 'assistant', text, toolUse: toolCalls.length > 0 });
   if (run.step !== undefined) meterStep(run, run.step, usage, lengthOf(text) + lengthOf(toolCalls));
   if (toolCalls.length > 0) return messages;

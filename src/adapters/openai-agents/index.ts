@@ -11,7 +11,7 @@ import { guardOnce, isGuardedBy, reportGuarded } from '../host/guard-once.ts';
 import { type FallbackOptions, isTask, makeHaltFacts, type ProtectOptions } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { type ModelLike, protectOpenAiModel } from './model.ts';
-import { guardTool, type OpenCalls, type RunnerContext } from './tool.ts';
+import { guardTool, keyOfToolCall, type OpenCalls, type RunnerContext } from './tool.ts';
 
 /** Options of `protect` for OpenAI Agents. */
 export interface OpenAiAgentsOptions extends ProtectOptions, FallbackOptions {
@@ -102,7 +102,7 @@ export function protect<T extends object>(thing: T, options: OpenAiAgentsOptions
 type Execute = (
   input: unknown,
   context?: unknown,
-  details?: { readonly toolCall?: { readonly callId?: string } },
+  details?: { readonly toolCall?: { readonly callId?: string; readonly arguments?: string } },
 ) => unknown;
 
 function recordErrors<T extends { execute: Execute }>(tool: T): T {
@@ -113,7 +113,7 @@ function recordErrors<T extends { execute: Execute }>(tool: T): T {
         return await tool.execute(input, context, details);
       } catch (error) {
         evictOldest(errors, countedIdsMax);
-        errors.set(details?.toolCall?.callId ?? '', error);
+        errors.set(keyOfToolCall(details?.toolCall), error);
         throw error;
       }
     },

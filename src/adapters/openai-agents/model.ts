@@ -6,7 +6,7 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Call, Switchgear, Task } from '../../guard/api.ts';
 import { hostCall, joinSignals } from '../../guard/entries/host-call.ts';
 import { callInTime } from '../host/closing-call.ts';
-import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText } from '../host/host-run.ts';
+import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText, turnOf } from '../host/host-run.ts';
 import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 
@@ -124,9 +124,10 @@ function observeResponse(
   if (task === undefined) return;
   const calls = output.filter(({ type }) => type === 'function_call');
   task.observe({ type: 'assistant', text: outputText(output), toolUse: calls.length > 0 });
-  for (const { name: tool, callId, arguments: input } of calls) {
+  for (const [index, { name: tool, arguments: input }] of calls.entries()) {
     if (!request.handoffs?.some(({ toolName }) => toolName === tool)) continue;
-    const id = String(callId);
+    // Some providers use the same call ids in every answer.
+    const id = `handoff ${turnOf(task)} ${index}`;
     task.observe({ type: 'tool_use', id, name: String(tool), input: String(input) });
     task.observe({ type: 'tool_result', id, ok: true, output: String(tool) });
   }

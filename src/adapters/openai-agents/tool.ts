@@ -6,7 +6,7 @@ import { beginHostCall, type OpenCall, type RefusedOpening } from '../../guard/e
 import { type FallbackOptions, fallbackOf, fallbackText, refusalText, turnOf } from '../host/host-run.ts';
 import { openWorker } from '../host/open-worker.ts';
 
-/** Running calls by task, tool and id: some providers use the same call ids in every run. */
+/** Running calls by task, tool, id and arguments: some providers use the same ids in every run, or for all calls. */
 export type OpenCalls = Map<
   string,
   Omit<OpenCall, 'refusal'> & { readonly task: Task | undefined; readonly input: unknown }
@@ -22,20 +22,30 @@ interface ToolLike {
 }
 
 interface InvokeDetails {
-  readonly toolCall?: { readonly callId?: string };
+  readonly toolCall?: ToolCallLike;
   signal?: AbortSignal;
 }
 
+interface ToolCallLike {
+  readonly callId?: string;
+  readonly arguments?: string;
+}
+
 interface GuardrailInput {
-  readonly toolCall: { readonly callId: string; readonly arguments?: string };
+  readonly toolCall: ToolCallLike & { readonly callId: string };
   readonly output?: unknown;
+}
+
+/** A key of a call: its id and arguments. */
+export function keyOfToolCall({ callId = '', arguments: args = '' }: ToolCallLike = {}): string {
+  return `${callId} ${args}`;
 }
 
 /** The shared state of the tools of a runner. */
 export interface RunnerContext extends FallbackOptions {
   readonly gear: Switchgear;
   readonly calls: OpenCalls;
-  /** Errors reported by protected tools, by call id. */
+  /** Errors reported by protected tools, by `keyOfToolCall`. */
   readonly errors: Map<string, unknown>;
   /** The abort signal of each task's run. */
   readonly signals: WeakMap<Task, AbortSignal>;
@@ -53,7 +63,9 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
   const name = String(toolName);
   const fallback = fallbackOf(options, name);
   const pendingApprovals = new Set<string>();
-  const callKey = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
+  const approvalKey = (task: Task | undefined, callId: string) => `${task?.id} ${name} ${callId}`;
+  const callKey = (task: Task | undefined, toolCall: ToolCallLike | undefined) =>
+    `${task?.id} ${name} ${keyOfToolCall(toolCall)}`;
 
   const inputGuardrail = {
     type: 'tool_input',
@@ -61,10 +73,10 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
     async run({ toolCall }: GuardrailInput) {
       const { callId } = toolCall;
       const task = gear.currentTask();
-      const key = callKey(task, callId);
+      const key = callKey(task, toolCall);
       if (calls.has(key)) return allow; // The SDK runs the guardrail twice, before and after an approval.
       const input = parseArguments(toolCall.arguments);
-      const ask = () => ({ approved: pendingApprovals.delete(key), by: 'the user' });
+      const ask = () => ({ approved: pendingApprovals.delete(approvalKey(task, callId)), by: 'the user' });
       const answer =
         task !== undefined && workers.includes(name)
           ? await openWorker(gear, task, name, input)
@@ -94,16 +106,17 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
   };
 
   /** The error behind a result: that of a protected tool, or one that the SDK hides. */
-  const findHiddenError = (output: unknown, callId: string): unknown =>
-    errors.get(callId) ?? (output === hiddenError ? sdkError : undefined);
+  const findHiddenError = (output: unknown, errorKey: string): unknown =>
+    errors.get(errorKey) ?? (output === hiddenError ? sdkError : undefined);
 
   const outputGuardrail = {
     type: 'tool_output',
     name: 'switchgear',
-    async run({ toolCall: { callId }, output }: GuardrailInput) {
-      const error = findHiddenError(output, callId);
-      errors.delete(callId);
-      const key = callKey(gear.currentTask(), callId);
+    async run({ toolCall, output }: GuardrailInput) {
+      const errorKey = keyOfToolCall(toolCall);
+      const error = findHiddenError(output, errorKey);
+      errors.delete(errorKey);
+      const key = callKey(gear.currentTask(), toolCall);
       calls.get(key)?.settle(error === undefined ? { value: output } : { error });
       calls.delete(key);
       return allow;
@@ -112,15 +125,15 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
 
   const checkApproval = async (context: unknown, input: unknown, callId = '') => {
     if (!wouldAsk(gear, name, [input], { id: callId })) return (await needsApproval?.(context, input, callId)) ?? false;
-    pendingApprovals.add(callKey(gear.currentTask(), callId));
+    pendingApprovals.add(approvalKey(gear.currentTask(), callId));
     return true;
   };
   /** Runs the tool until it ends, times out or its run halts; the model gets the reason. */
   const invokeInTime = async (context: unknown, input: unknown, details?: InvokeDetails): Promise<unknown> => {
-    const callId = details?.toolCall?.callId ?? '';
-    const call = calls.get(callKey(gear.currentTask(), callId));
+    const call = calls.get(callKey(gear.currentTask(), details?.toolCall));
     if (call === undefined) return invoke?.(context, input, details);
     const { signal: ownSignal } = details ?? {};
+    const errorKey = keyOfToolCall(details?.toolCall);
     const [args] = call.args;
     const isEdited = args !== call.input;
     let shown: unknown;
@@ -128,7 +141,7 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
     try {
       const answer = await call.run(async (signal) => {
         isBack = false;
-        errors.delete(callId);
+        errors.delete(errorKey);
         // The SDK finds prepared inputs by this very object; edited ones are read from the text.
         const own = isEdited ? { ...details } : details;
         if (own !== undefined) own.signal = joinSignals(signal, ownSignal);
@@ -137,18 +150,18 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
         } finally {
           isBack = true;
         }
-        const hidden = findHiddenError(shown, callId);
+        const hidden = findHiddenError(shown, errorKey);
         if (hidden !== undefined) throw hidden;
         return shown;
       });
       if ('refusal' in answer) return refusalText(answer.refusal);
-      errors.delete(callId);
+      errors.delete(errorKey);
       return answer.value;
     } catch (error) {
       // The SDK has turned the error of the tool into a text.
-      if (isBack && shown !== undefined && findHiddenError(shown, callId) === error) return shown;
+      if (isBack && shown !== undefined && findHiddenError(shown, errorKey) === error) return shown;
       if (isBack || ownSignal?.aborted) throw error;
-      errors.set(callId, error);
+      errors.set(errorKey, error);
       return `${hiddenError} Error: ${String(error)}`;
     }
   };

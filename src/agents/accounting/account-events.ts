@@ -169,7 +169,7 @@ export function accountEvents(
 
   function accountResult(event: ToolResultEvent): void {
     const { ok: reported, output, agent } = event;
-    const id = rounds.keyOfResult(event);
+    const id = rounds.keyOfResult(event, pendingCalls.has);
     const open = pendingCalls.close(id);
     if (open === undefined) {
       observeHeartbeat(subagents.taskOf(agent));

@@ -17,6 +17,7 @@ export interface PendingCall {
 
 export interface PendingCalls {
   open(id: string, task: Task, agent: string | undefined, message: string | undefined, observed: ObservedCall): void;
+  has(id: string): boolean;
   close(id: string): PendingCall | undefined;
   /** Closes earlier calls of an agent: a later message shows that they ended and that their results were lost. */
   closeEarlier(agent: string | undefined, message: string | undefined): void;
@@ -46,11 +47,13 @@ export function trackPendingCalls(clock: Clock): PendingCalls {
 
   return {
     open(id, task, agent, message, observed) {
-      const lost = evictOldest(calls, openCallsMax);
-      if (lost !== undefined) calls.get(lost)?.observed.settle();
+      const [oldest] = calls.values();
+      if (evictOldest(calls, openCallsMax) !== undefined) oldest?.observed.settle();
+      calls.get(id)?.observed.settle(); // The id was forgotten, and is used again.
       calls.set(id, { task, agent, message, observed, sinceMs: clock.nowMs() });
       arm();
     },
+    has: (id) => calls.has(id),
     close(id) {
       const call = calls.get(id);
       calls.delete(id);

@@ -11,6 +11,7 @@ import {
   plainTextReader,
   readerFor,
 } from '../../../src/agents/index.ts';
+import { markEvents } from '../../../src/agents/reading/event-source.ts';
 import type { PolicyDocument } from '../../../src/index.ts';
 import { type SupervisedRun, superviseRun } from '../recording.ts';
 
@@ -44,6 +45,34 @@ test('a call counts once by its id, even if several sources report it', () => {
   const { account, task } = run();
   account(use('a'), use('a'), back('a'), use('a'), back('a'), use('b'), back('b'));
   assert.equal(task.snapshot().toolCalls, 2);
+});
+
+test('each of several open calls with one id counts and gets its result; none stays open', () => {
+  for (const source of ['stream', 'unknown'] as const) {
+    const { account, task, gear } = run();
+    const tell = (...events: readonly AgentEvent[]) => account(...markEvents(events, source));
+    tell(...[1, 2, 3].map((n) => use('a', 'look', { n })));
+    tell(...[1, 2, 3].map((n) => back('a', false, `no page ${n}`)));
+    assert.equal(task.snapshot().toolCalls, 3);
+    const [breaker] = gear.snapshot().breakers;
+    assert.deepEqual([breaker?.totalFailures, breaker?.inFlight], [3, 0], source);
+  }
+});
+
+test('a result belongs to the oldest open call with its id: a call that lost its result is passed over', () => {
+  const { account, gear } = run();
+  const tell = (...events: readonly AgentEvent[]) => account(...markEvents(events, 'stream'));
+  for (const message of ['m1', 'm2']) tell({ ...use('a', 'look', { message }), message } as AgentEvent);
+  tell(back('a', false, 'no page'));
+  const [breaker] = gear.snapshot().breakers;
+  assert.deepEqual([breaker?.totalFailures, breaker?.totalNeutrals, breaker?.inFlight], [1, 1, 0]);
+});
+
+test('calls that are too many to be remembered are settled without a result', () => {
+  const { account, accounting, gear } = run({ task: { max_tool_calls: 2_000 }, loop: { enabled: false } });
+  for (let n = 0; n < 1_010; n++) account(use(`call ${n}`, 'look', { n }));
+  assert.equal(accounting.halt, undefined);
+  assert.equal(gear.snapshot().breakers[0]?.inFlight, 1_000);
 });
 
 test('the fifty-first different useful call halts, as 51 of 50', () => {
