@@ -7,7 +7,6 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
-import { otherStoresMax } from '../core/limits.ts';
 import { stateFolder, userStateFolder } from '../platform/state-folder.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { type GuardedAgent, placeProcess } from '../supervisor/guarded-agents.ts';
@@ -26,11 +25,13 @@ export interface StoreUse {
 }
 
 const noArgs: ParsedArgs = { positionals: [], switches: new Set(), values: new Map() };
+/** Other stores in which the agents above a process are looked for. */
+const otherStoresMax = 4;
 const storeVariables = ['SWITCHGEAR_STORE', 'XDG_STATE_HOME', 'HOME'] as const;
 
 /**
- * Finds the store that guards an agent above this process and is not the one in use. Reports the use once for each
- * agent and kind of user, as an entry and a card in the store that guards the agent. Opens a store only if there is another one.
+ * Finds the store that guards an agent above this process and is not the one in use. Reports the use in that store,
+ * as an entry and a card, once for each agent and kind of user. Opens a store only if there is another one.
  */
 export async function reportOtherStore(
   use: StoreUse,

@@ -289,10 +289,6 @@ export const drainMs = 250;
 export const agentRunsMax = 1_000;
 /** The ancestors of a process that are read. */
 export const ancestorsMax = 1_000;
-/** Bytes of the environment of a process; a longer one is not read. */
-export const environmentBytesMax = 262_144;
-/** Other stores in which the agents above a process are looked for. */
-export const otherStoresMax = 4;
 export const agentRunKeepMs = 90 * 86_400_000;
 /** Characters of one line of an agent's stream; a longer line is skipped and counted. */
 export const agentLineMax = 4_194_304;

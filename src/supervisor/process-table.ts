@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { environmentBytesMax, processesMax } from '../core/limits.ts';
+import { processesMax } from '../core/limits.ts';
 import { readRegularFile } from '../platform/regular-file.ts';
 
 /** A process. A process id may be reused; together with the start time it is unique. */
@@ -106,6 +106,9 @@ export function findEnvironmentMark({ pid }: ProcessInfo, mark: string): boolean
   const environment = readProcFile(`/proc/${pid}/environ`);
   return environment?.length === 0 ? undefined : (environment?.includes(mark) ?? false);
 }
+
+/** Bytes of the environment of a process; a longer one is not read. */
+const environmentBytesMax = 262_144;
 
 /** Some variables with which a process was started, and its folder; undefined if they cannot be read. */
 export function readStartVariables(

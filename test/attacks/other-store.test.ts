@@ -39,7 +39,7 @@ function look(path: string) {
 
 const treeLimit = { task: { max_tree_calls: 2 } };
 
-test('attack 18: a nested agent with another store by a variable counts where the agent is guarded', async (context) => {
+test('attack 18: a nested agent with another store by a variable counts in the guarding one', async (context) => {
   const { result, cards, entries, folder } = await play(
     context,
     `${nestedProgram}
@@ -61,7 +61,7 @@ test('attack 18: a nested agent with another store by a variable counts where th
   assert.deepEqual(look(join(folder, 'other.db')), { tasks: 0, cards: [] });
 });
 
-test('attack 18: a hook with another store by its option counts there, and is shown to the operator', async (context) => {
+test('attack 18: a hook with another store by its option counts there, and is shown', async (context) => {
   const { result, cards } = await play(
     context,
     `${nestedProgram}
@@ -85,7 +85,10 @@ test('attack 18: commands below a hooked agent with another store are shown, and
      const said = [];
      run('c0', 'work', () => {
        for (const words of ['pause --all', 'policy trust', 'run --store memory -- true'])
-         said.push(tool('SWITCHGEAR_STORE=sqlite:other.db ' + process.env.BIN + ' ' + words + ' 2>&1; echo code $?').stdout);
+       {
+         const line = 'SWITCHGEAR_STORE=sqlite:other.db ' + process.env.BIN + ' ' + words;
+         said.push(tool(line + ' 2>&1; echo code $?').stdout);
+       }
      });
      console.log(JSON.stringify(said));`,
     {},

@@ -1,4 +1,4 @@
-/** A model that gives several calls one id, also at the same time, to frameworks: each call counts, and each settles. */
+/** A model that gives several calls one id, also at the same time: in frameworks each counts, and each settles. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -47,7 +47,7 @@ test('attack 23: open calls with one id count and settle in the AI SDK', async (
   assert.deepEqual(countsOf(gear), [[3, 3, 0]]);
 });
 
-test('attack 23: calls with one id that run elsewhere count in the AI SDK, and those that were decided on once', async () => {
+test('attack 23: calls with one id that run elsewhere count in the AI SDK, decided ones once', async () => {
   const { gear, task } = start();
   const call = (input: object) => ({ type: 'tool-call', toolCallId: 'call_0', toolName: 'read', input });
   const result = { type: 'tool-result', toolCallId: 'call_0', toolName: 'read', output: { type: 'text', value: 'p' } };
@@ -108,7 +108,7 @@ test('attack 23: open calls with one id count and settle in the Claude Agent SDK
   assert.deepEqual(countsOf(gear), [[3, 3, 0]]);
 });
 
-test('attack 23: calls with one id that a person lets through, and workers, count in the Claude Agent SDK', async () => {
+test('attack 23: approved calls and workers with one id count in the Claude Agent SDK', async () => {
   const rules = [{ target: 'read', condition: 'ability:read', action: 'confirm' }];
   const { gear, task } = start({ rules });
   const { hooks, settleUnfinished } = createClaudeHooks(gear, task);
