@@ -8,7 +8,8 @@ export interface ModelLookup {
 
 /** Lists possible names of a model, the most literal first: as written, at the named vendor, and without the vendor. */
 export function listModelLookups(model: string): readonly ModelLookup[] {
-  const name = model.trim().replace(/\[[^\]]*\]$/, ''); // Agent CLIs append the size of the context window: `[1m]`.
+  // The size of the context window may be appended: `[1m]` by agent CLIs, `:200k` by Bedrock.
+  const name = model.trim().replace(/\[[^\]]*\]$|(?<=:\d):\d+[km]$/, '');
   const lookups: ModelLookup[] = [{ name }];
   // Names that only their maker or reseller uses: fine-tuned models, embeddings, free variants.
   const own = name.slice(name.lastIndexOf('/') + 1);

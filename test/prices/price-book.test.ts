@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toUsd } from '../../src/core/prices/builtin-prices.ts';
+import { builtinPrices, toUsd } from '../../src/core/prices/builtin-prices.ts';
 import { priceBook, type Usage } from '../../src/prices/index.ts';
 
 const book = priceBook();
@@ -36,6 +36,48 @@ test('a model is found under the prefixes and suffixes that vendors add to its n
     const price = book.price(call(model));
     assert.match(price?.basis ?? 'none', basis, model);
     assert.ok(price!.costUsd > 0, model);
+  }
+});
+
+test('dated names and names of Azure, Bedrock and Vertex have the price of their model', () => {
+  const rows: Record<string, readonly string[]> = {
+    'gpt-4o': [
+      ...['gpt-4o-2024-08-06', 'azure/gpt-4o', 'azure/eu/gpt-4o-2024-08-06', 'azure/global-standard/gpt-4o'],
+      ...['azure_ai/gpt-4o', 'azure.chat/gpt-4o', 'azure-openai.responses/gpt-4o'],
+    ],
+    'gpt-4.1-mini': ['gpt-4.1-mini-2025-04-14', 'azure/gpt-4.1-mini-2025-04-14'],
+    'o4-mini': ['o4-mini-2025-04-16'],
+    'claude-haiku-4-5': ['claude-haiku-4-5-20251001'],
+    'claude-sonnet-4': [
+      ...['eu', 'us', 'apac'].map((region) => `${region}.anthropic.claude-sonnet-4-20250514-v1:0`),
+      ...['bedrock/us-east-1/anthropic.claude-sonnet-4-20250514-v1:0', 'anthropic.claude-sonnet-4-20250514-v2:0'],
+      ...['bedrock/converse/us.anthropic.claude-sonnet-4-20250514-v1:0'],
+      ...['arn:aws:bedrock:eu-west-1::foundation-model/anthropic.claude-sonnet-4-20250514-v1:0'],
+      ...['anthropic.claude-sonnet-4-20250514-v1:0:200k', 'claude-sonnet-4@20250514', 'claude-sonnet-4@default'],
+      ...['vertex_ai/claude-sonnet-4@20250514', 'publishers/anthropic/models/claude-sonnet-4@20250514'],
+      ...['projects/p/locations/us-east5/publishers/anthropic/models/claude-sonnet-4@20250514'],
+    ],
+    'gemini-2.5-pro': [
+      ...['vertex_ai/gemini-2.5-pro', 'google-vertex/gemini-2.5-pro', 'google.vertex.chat/gemini-2.5-pro'],
+      ...['projects/p/locations/global/publishers/google/models/gemini-2.5-pro'],
+    ],
+  };
+  for (const [name, models] of Object.entries(rows)) {
+    const costUsd = book.price(call(name))?.costUsd;
+    assert.ok(costUsd, name);
+    for (const model of models) {
+      assert.equal(book.price(call(model))?.costUsd, costUsd, model);
+      assert.equal(builtinPrices.price(call(model))?.costUsd, costUsd, model);
+    }
+  }
+});
+
+test('a region of Bedrock has a price of its own, and a global endpoint that of the maker', () => {
+  const name = 'anthropic.claude-sonnet-4-5-20250929-v1:0';
+  const list = book.price(call('claude-sonnet-4-5'))?.costUsd ?? 0;
+  assert.equal(book.price(call(`global.${name}`))?.costUsd, list);
+  for (const region of ['us', 'eu', 'jp', 'us-gov']) {
+    assert.ok((book.price(call(`${region}.${name}`))?.costUsd ?? 0) > list, region);
   }
 });
 

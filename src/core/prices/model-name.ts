@@ -37,7 +37,7 @@ export function listModelNames(model: string): readonly string[] {
   const written = model
     .trim()
     .toLowerCase()
-    .replace(/\[[^\]]*\]$/, ''); // `[1m]` is the size of a context window.
+    .replace(/\[[^\]]*\]$|(?<=:\d):\d+[km]$/, ''); // The size of a context window: `[1m]`, `-v1:0:200k`.
   const bare = written.slice(written.lastIndexOf('/') + 1).replace(vendor, '');
   const names = new Set<string>();
   for (const start of [bare, bare.replace(/^(?!ft:)[a-z_-]+:/, '')]) {
