@@ -4,7 +4,7 @@ export interface AnsweredApprover {
     close?(): void | Promise<void>;
 }
 
-export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors' | 'models' | 'streams' | 'timeouts';
+export type HostAbility = 'closes' | 'asks' | 'meters' | 'delegates' | 'nests' | 'cancels' | 'errors' | 'models' | 'streams' | 'timeouts' | 'throws' | 'raises';
 
 export interface HostHarness {
     readonly name: string;

@@ -232,7 +232,7 @@ export interface Control<S = unknown> {
     readonly ofDelegatedWork?: Control<S>;
 }
 
-export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | DelegationReturned;
+export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | LimitRaised | DelegationReturned;
 
 export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
@@ -289,6 +289,13 @@ export type EntryBody = {
     readonly enforced: boolean;
 } | {
     readonly type: 'task-stopped' | 'task-resumed';
+} | {
+    readonly type: 'limit-raised';
+    readonly setting: string;
+    readonly before: number;
+    readonly limit: number;
+    readonly tool?: string;
+    readonly by: string;
 } | {
     readonly type: 'task-missing';
     readonly name: string;
@@ -634,6 +641,7 @@ export interface Stop {
     readonly pending?: true;
     readonly ends?: string;
     readonly rules?: readonly string[];
+    readonly raise?: LimitRaise;
 }
 
 export interface Store {
@@ -762,6 +770,7 @@ export interface TaskSettings {
     readonly maxIdleSecs: number;
     readonly maxDenials: number;
     readonly noticeShare: number;
+    readonly atLimit: 'close' | 'error' | 'ask';
 }
 
 export interface TaskSnapshot {

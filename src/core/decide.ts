@@ -66,6 +66,10 @@ export function checkAll(panel: Panel, atMs: number, ended?: Action): Verdict {
 
 /** Assigns a halt by an ancestor's cell to the ancestor. */
 function attributeToAncestor(bound: BoundControl, verdict: Verdict): Verdict {
-  if (bound.ancestorId === undefined || verdict.kind !== 'halt' || verdict.ends !== undefined) return verdict;
-  return { ...verdict, ends: bound.ancestorId };
+  const ends = bound.ancestorId;
+  if (ends === undefined || verdict.kind === 'allow' || verdict.ends !== undefined) return verdict;
+  if (verdict.kind === 'halt') return { ...verdict, ends };
+  const { raise } = verdict;
+  if (raise === undefined) return verdict;
+  return { ...verdict, ends, raise: { ...raise, otherwise: { ...raise.otherwise, ends } } };
 }

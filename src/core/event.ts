@@ -119,6 +119,16 @@ export interface TaskResumed extends At {
   readonly type: 'task-resumed';
 }
 
+/** A person raised a limit that a task had reached. */
+export interface LimitRaised extends At {
+  readonly type: 'limit-raised';
+  /** The setting of the limit: one of a task, or `maxCalls` of a tool. */
+  readonly setting: string;
+  readonly before: number;
+  readonly limit: number;
+  readonly tool?: string;
+}
+
 /** A delegation returned; `failed` has a reason. */
 export interface DelegationReturned extends At {
   readonly type: 'delegation-returned';
@@ -142,6 +152,7 @@ export type ControlEvent =
   | SignObserved
   | TaskStopped
   | TaskResumed
+  | LimitRaised
   | DelegationReturned;
 
 /** The location of an entry; set by the guard, absent if not applicable. */
@@ -179,6 +190,15 @@ export type EntryBody =
       readonly enforced: boolean;
     }
   | { readonly type: 'task-stopped' | 'task-resumed' }
+  | {
+      readonly type: 'limit-raised';
+      readonly setting: string;
+      readonly before: number;
+      readonly limit: number;
+      readonly tool?: string;
+      /** The person who raised it. */
+      readonly by: string;
+    }
   | { readonly type: 'task-missing'; readonly name: string }
   | ({ readonly type: 'action-allowed'; readonly action: Action; readonly probe: boolean } & Quoting)
   | (Quoting & {

@@ -178,7 +178,17 @@ export interface TaskSettings {
   readonly maxDenials: number;
   /** Share of a limit at which a notice is given. @default 0.8 */
   readonly noticeShare: number;
+  /**
+   * What happens at a limit: `close` halts the task, and adapters let the model close its answer; `error` also makes
+   * `gear.task` and the adapters throw; `ask` first asks a person whether a limit of calls, tokens or money may be
+   * doubled, at most three times for a task.
+   * @default 'close'
+   */
+  readonly atLimit: 'close' | 'error' | 'ask';
 }
+
+/** A limit of a task that can be raised. */
+export type RaisedLimit = Exclude<keyof TaskSettings, 'atLimit'>;
 
 /** How often work may be delegated to a worker that fails. */
 export interface DelegationSettings {

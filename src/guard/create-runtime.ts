@@ -51,7 +51,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { policyEngine, publishTasks = true, spendsJointBudgets = true, haltActions } = overrides;
+  const { policyEngine, publishTasks = true, spendsJointBudgets = true, haltActions, limitQuestions } = overrides;
   const taken: AppliedPolicy = policyEngine?.apply(policy, env) ?? {
     settings: defaultSettings,
     ignored: [],
@@ -108,6 +108,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     probes: new Set(),
     waiting: new Map(),
     haltActions,
+    limitQuestions,
     inputs: new Map(),
     reportedOnce: new Set(),
     applyOrders: undefined,

@@ -19,7 +19,7 @@ export { assembleSwitchgear } from './assemble-switchgear.ts';
 export { runCallsVariable } from './budgets/run-calls.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
 export { appendEntry, countError, errorMessage, keepsContent, printDebug, publishEntry } from './journal/journal.ts';
-export type { AskedCall, askPerson } from './route/approval.ts';
+export type { AskedCall, AskedSite, askPerson } from './route/approval.ts';
 export { type CallSite, callSiteFor, type Target, targetFor } from './route/call-site.ts';
 export { copyProperties } from './runtime/copy-properties.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
@@ -36,10 +36,11 @@ export {
 } from './tasks/cards.ts';
 export { priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
+export { declineLimit, describeLimit, isDeclined, limitOwner, raiseLimit } from './tasks/limit-question.ts';
 export { observe } from './tasks/observe.ts';
 export { applyOrdersSince } from './tasks/operator-orders.ts';
 export { stopSweep, sweep } from './tasks/sweep.ts';
-export { entryPlace, onHalt, type TaskState } from './tasks/task.ts';
+export { entryPlace, failsAtLimit, onHalt, type TaskState } from './tasks/task.ts';
 export { applyAndCheck } from './tasks/task-events.ts';
 export {
   adoptHaltedTask,

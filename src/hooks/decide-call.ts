@@ -12,15 +12,20 @@ import {
 } from '../core/limits.ts';
 import { textForModel } from '../core/messages/model-text.ts';
 import type { Refusal } from '../core/refusal.ts';
-import type { Stop } from '../core/verdict.ts';
+import type { LimitRaise, Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import {
   applyAndCheck,
+  declineLimit,
+  describeLimit,
   fingerprint,
+  isDeclined,
   isObserving,
+  limitOwner,
   markValue,
   type Runtime,
+  raiseLimit,
   type Target,
   targetFor,
 } from '../guard/internal.ts';
@@ -229,6 +234,7 @@ async function waitOrAsk(
       const waitMs = Math.max(0, (stop.retryAtMs ?? 0) - atMs);
       return waitMs <= hookWaitMaxMs && systemClock.nowMs() + waitMs < context.untilMs ? { waitMs } : deny();
     }
+    if (stop.raise !== undefined) return (await askAboutLimit(context, session, task, stop, stop.raise)) ?? deny();
     if (context.isAttended) {
       const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
       const reason = `Switchgear asks about ${event.tool}${cause}`;
@@ -238,12 +244,7 @@ async function waitOrAsk(
     const edits = event.delegation === undefined ? context.inputEdits : undefined;
     const question = await askByCard(runtime, task.node, event.tool, call.args, stop, edits);
     if ('refusalCode' in question) return deny(question.refusalCode, question.reason);
-    if ('open' in question) {
-      recordQuestion(session, question.open, task.node.id);
-      // The clocks of the task stop while a person is asked.
-      applyAndCheck(runtime, task.node, { type: 'task-stopped' }, atMs);
-      return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card: question.open };
-    }
+    if ('open' in question) return waitForAnswer(context, session, task, question.open);
     approvals.push(question);
     edit = question.edit === undefined ? edit : makeEdit(context, event, question.card, question.edit.input);
     const approvedRules = approvals.flatMap((each) => each.stop.rules ?? []);
@@ -277,6 +278,40 @@ async function repeatEdit(
   const { readEditedInput } = await import('./edited-input.ts');
   const edit = await readEditedInput(runtime, card, [event.input], inputEdits);
   return 'input' in edit ? { kind: 'edit', input: edit.input } : { kind: 'deny', reason: edit.reason };
+}
+
+/**
+ * Asks through the inbox whether a limit may be raised: calls at the same limit find the same card. After an approval
+ * the call is judged again; undefined if the limit stays.
+ */
+async function askAboutLimit(
+  context: HookContext,
+  session: LockedSession,
+  task: LoadedTask,
+  stop: Stop,
+  raise: LimitRaise,
+): Promise<PendingWait | undefined> {
+  const { runtime } = context;
+  const owner = limitOwner(task.node, stop);
+  if (isDeclined(owner, raise)) return undefined;
+  const { name, title, reason, args } = describeLimit(owner, raise);
+  const question = await askByCard(runtime, owner, name, args, { ...stop, reason }, undefined, title);
+  if ('open' in question) return waitForAnswer(context, session, task, question.open);
+  if ('refusalCode' in question) {
+    declineLimit(owner, raise);
+    return undefined;
+  }
+  useApprovals(runtime, [question]);
+  raiseLimit(runtime, owner, raise, question.by);
+  return { waitMs: 0 };
+}
+
+/** Waits for the answer to a card. The clocks of the task stop while a person is asked. */
+function waitForAnswer(context: HookContext, session: LockedSession, task: LoadedTask, card: string): PendingWait {
+  const { runtime } = context;
+  recordQuestion(session, card, task.node.id);
+  applyAndCheck(runtime, task.node, { type: 'task-stopped' }, runtime.clock.nowMs());
+  return { waitMs: Math.max(0, context.untilMs - systemClock.nowMs()), card };
 }
 
 /** Remembers a question, so that a later hook can end it with its task. */

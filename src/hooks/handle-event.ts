@@ -1,7 +1,7 @@
 /** Handles a hook event: counts it on its task and returns the answer. */
 
 import { hookPromptsMax } from '../core/limits.ts';
-import { proposeDetached, settleDetached } from '../guard/entries/detached-call.ts';
+import { proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { fingerprint, type Runtime, removeInput, requestId } from '../guard/internal.ts';
 import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
 import { endSubagent, handleDelegationEnd } from './delegations.ts';
@@ -129,6 +129,8 @@ async function handleCallEnded(
     const call = { ...makeProposedCall(context, task, proposed), approvedBy: 'the terminal' };
     const proposal = proposeDetached(runtime, task.node, call);
     if ('permit' in proposal) recordOpenCall(session, task, proposed, call, proposal.permit);
+    // It ran before a limit could be raised.
+    else if ('later' in proposal && proposal.later.raise) refuseDetached(runtime, task.node, call, proposal.later);
   }
   const open = task.open.find((each) =>
     event.id === undefined

@@ -55,12 +55,12 @@ export async function askByCard(
   args: readonly unknown[],
   stop: Stop,
   edits?: InputEdits,
+  title = `${task.agent} wants to call ${tool}`,
 ): Promise<QuestionResult> {
   const { store, clock, settings } = runtime;
   const atMs = clock.nowMs();
   const digest = digestApproval(store, { tool, task: task.id, args, stop });
   if (digest === undefined) return { refusalCode: 'rule_unanswered' };
-  const title = `${task.agent} wants to call ${tool}`;
   const question = { task: task.id, title, digest, canEdit: edits !== undefined };
   for (let tries = 1; tries <= questionTriesMax; tries++) {
     const id = `hook-${shortDigest(digest)}-${tries}`;

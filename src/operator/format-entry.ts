@@ -4,6 +4,7 @@ import type { Cost, Outcome } from '../core/action.ts';
 import { unlimited } from '../core/declare/setting.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
+import { toSnakeCase } from '../core/names.ts';
 import type { Stop } from '../core/verdict.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
 
@@ -82,6 +83,8 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'breaker-held': ({ name }) => `${name}: refused by hand`,
   'breaker-released': ({ name }) => `${name}: no longer refused by hand`,
   'breaker-shadowed': ({ name }) => `${name}: its calls would be refused`,
+  'limit-raised': ({ setting, before, limit, tool, by }) =>
+    `${tool === undefined ? '' : `${tool}: `}${toSnakeCase(setting)}: from ${before} to ${limit}, raised by ${by}`,
   'call-observed': describeName,
   'result-observed': describeName,
   'user-observed': describeNothing,

@@ -58,7 +58,8 @@ export interface HostTranscript {
 /**
  * An ability of a host that a story needs. `errors`: the error of a tool arrives with its class and status.
  * `models`: the host calls the model through the adapter. `streams`: the harness streams turns that have `chunks`.
- * `timeouts`: the adapter can cut a tool that hangs.
+ * `timeouts`: the adapter can cut a tool that hangs. `throws`: an error of the adapter ends the run with that error.
+ * `raises`: the host comes back with the answer to a question about a limit.
  */
 export type HostAbility =
   | 'closes'
@@ -70,7 +71,9 @@ export type HostAbility =
   | 'errors'
   | 'models'
   | 'streams'
-  | 'timeouts';
+  | 'timeouts'
+  | 'throws'
+  | 'raises';
 
 /** An adapter under test. */
 export interface HostHarness {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Entry } from '../core/event.ts';
+import { haltOf } from '../core/messages/halt-of.ts';
 import type { PolicyInput, Switchgear, SwitchgearOptions } from '../guard/api.ts';
 import type { HostAbility, HostScene, HostTool, HostTranscript, HostTurn } from './adapter-harness.ts';
 import { promisesSettled, type SimulatedClock } from './simulated-clock.ts';
@@ -195,6 +196,30 @@ export const adapterStories: readonly AdapterStory[] = [
       assert.equal(reached.pay, undefined);
       assert.equal(answer, 'Done.');
       assert.equal(halt, undefined);
+    },
+  },
+  {
+    title: 'with at_limit = "error" the run ends with an error that holds the halt',
+    needs: ['closes', 'throws'],
+    async run({ gear, play, reached }) {
+      const policy = { task: { max_tool_calls: 3, at_limit: 'error' } } as const;
+      await assert.rejects(play(gear(policy), pageTurns(stepsMax)), (error) => {
+        assert.equal(haltOf(error)?.code, 'tool_call_limit', String(error));
+        return true;
+      });
+      assert.equal(reached.read, 3);
+    },
+  },
+  {
+    title: 'with at_limit = "ask" a limit is raised through the host, or the run halts',
+    needs: ['asks', 'closes', 'raises'],
+    async run({ gear, play, reached }) {
+      const policy = { task: { max_tool_calls: 1, at_limit: 'ask' } } as const;
+      const approved = await play(gear(policy), [...pageTurns(2), done], { answers: 'approve' });
+      assert.deepEqual([approved.approvalsAsked, approved.halt, approved.answer], [1, undefined, 'Done.']);
+      assert.equal(reached.read, 2);
+      await play(gear(policy), [...pageTurns(2), done], { answers: 'decline' });
+      assert.equal(reached.read, 3);
     },
   },
   {

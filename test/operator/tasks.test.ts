@@ -5,7 +5,7 @@ import { patienceMaxMs } from '../../src/core/limits.ts';
 import { readJournalTasks } from '../../src/operator/tasks.ts';
 
 const limits = { maxToolCalls: 50, maxSpendCents: 5_000, maxDurationSecs: 100, maxIdleSecs: 30, maxDenials: 5 };
-const started = { type: 'task-started', limits: { ...limits, noticeShare: 0.8 } } as const;
+const started = { type: 'task-started', limits: { ...limits, noticeShare: 0.8, atLimit: 'close' } } as const;
 const stop = { kind: 'halt', code: 'tool_call_limit', control: 'budget', counters: {} } as const;
 const halted = { type: 'task-halted', stop, message: 'tool calls: 51 of 50' } as const;
 const longest = 100_000 + patienceMaxMs;

@@ -15,7 +15,7 @@ export function mustAsk(runs: AiSdkRuns, name: string, input: unknown, id = ''):
   const run = runs.runForCall(id);
   const task = run.beginCall();
   try {
-    const isAsked = wouldAsk(run.gear, name, [input], { id, task });
+    const isAsked = wouldAsk(run.gear, name, [input], { id, task }, true);
     if (isAsked) run.awaitApproval(task);
     return isAsked;
   } finally {

@@ -14,6 +14,7 @@ import {
   makeHaltFacts,
   makeRefusedError,
   refusalText,
+  throwAtLimit,
 } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { visibleTools } from '../host/visible-tools.ts';
@@ -150,6 +151,7 @@ async function* observeStream(
     const cut = halt ?? task.halt;
     // A model may answer the halt with an error of its own; the host's signal is not the halt.
     if (cut === undefined || (halt === undefined && signal?.aborted)) throw error;
+    throwAtLimit(run.gear, task);
     for (const [id, block] of openBlocks) yield { type: `${block}-end`, id };
     yield* makeTextParts(refusalText(cut));
     yield { type: 'finish', ...makeEnding(model, cut, usage, undefined) };
@@ -217,6 +219,7 @@ async function callModel<T>(
   if ('value' in answer) return { value: answer.value };
   const { refusal: halt } = answer;
   if (halt.kind !== 'halt') throw makeRefusedError(halt);
+  throwAtLimit(run.gear, task);
   if (!claimClosingAnswer(task, halt)) return { halt };
   try {
     const closingParams = params.tools ? { ...params, toolChoice: { type: 'none' } } : params;

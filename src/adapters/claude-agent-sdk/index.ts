@@ -11,7 +11,7 @@ import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf } from '../../guard/internal.ts';
 import { isClass, unknownThing } from '../host/check-thing.ts';
 import { guardOnce, reportGuarded } from '../host/guard-once.ts';
-import { isTask, makeHaltFacts, type ProtectOptions, refusalText } from '../host/host-run.ts';
+import { isTask, makeHaltFacts, type ProtectOptions, refusalText, throwAtLimit } from '../host/host-run.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 import { createClaudeHooks } from './hooks.ts';
 import { createMessageObserver } from './observe-messages.ts';
@@ -168,9 +168,11 @@ export function protect<P, R extends AsyncIterable<unknown>>(
             isCut = true;
             finish();
             end(started);
+            throwAtLimit(gear, task);
             return { done: false, value: makeResultMessage(task.halt!) };
           }
           if (step.done) finish();
+          else if (isResult(step.value) && task.halt !== undefined) throwAtLimit(gear, task);
           return step;
         } catch (error) {
           finish();
@@ -190,8 +192,7 @@ export function protect<P, R extends AsyncIterable<unknown>>(
 
     function observeMessage(message: unknown): void {
       observer.observeMessage(message);
-      const isResult = (message as { readonly type?: unknown } | null)?.type === 'result';
-      if (isResult && task.halt) Object.assign(message as object, { switchgear: makeHaltFacts(task.halt) });
+      if (isResult(message) && task.halt) Object.assign(message as object, { switchgear: makeHaltFacts(task.halt) });
     }
 
     return running;
@@ -199,4 +200,8 @@ export function protect<P, R extends AsyncIterable<unknown>>(
 
   reportGuarded(gear, 'claude-agent-sdk', ['every run of query']);
   return guardOnce(query as (params: P) => GuardedQuery<R>, gear, () => guarded as never);
+}
+
+function isResult(message: unknown): boolean {
+  return (message as { readonly type?: unknown } | null)?.type === 'result';
 }

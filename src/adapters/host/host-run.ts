@@ -10,8 +10,8 @@ import { textForModel } from '../../core/messages/model-text.ts';
 import { isRefused, type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { defaultSwitchgear } from '../../guard/create-switchgear.ts';
-import type { HostAnswer } from '../../guard/entries/host-call.ts';
-import { invalid, runtimeOf } from '../../guard/internal.ts';
+import { type HostAnswer, nodeOf } from '../../guard/entries/host-call.ts';
+import { failsAtLimit, invalid, runtimeOf } from '../../guard/internal.ts';
 import { judgeByStructure } from './open-worker.ts';
 
 /** The options of every `protect`. */
@@ -181,6 +181,12 @@ export function refusalText(refusal: Refusal): string {
 /** A refusal as an error, for hosts that show thrown errors to the model. */
 export function makeRefusedError(refusal: Refusal): RefusedError {
   return Object.assign(new RefusedError(refusal), { message: refusalText(refusal) });
+}
+
+/** Throws the halt of a task whose limits end in an error; adapters call this where they would close the answer. */
+export function throwAtLimit(gear: Switchgear, task: Task): void {
+  const node = nodeOf(runtimeOf(gear), task);
+  if (node?.halt !== undefined && failsAtLimit(node)) throw makeRefusedError(node.halt);
 }
 
 const turns = new WeakMap<Task, number>();

@@ -11,6 +11,7 @@ import {
   makeHaltFacts,
   makeRefusedError,
   refusalText,
+  throwAtLimit,
 } from '../host/host-run.ts';
 import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 import { visibleTools } from '../host/visible-tools.ts';
@@ -104,6 +105,12 @@ export async function closingAnswer(
   handler: Handler<ModelRequest>,
 ): Promise<unknown> {
   let message: AiMessageLike | undefined;
+  try {
+    throwAtLimit(run.gear, task);
+  } catch (error) {
+    run.end(task);
+    throw error;
+  }
   if (claimClosingAnswer(task, halt)) {
     try {
       const closing = { ...request, toolChoice: 'none', responseFormat: undefined };

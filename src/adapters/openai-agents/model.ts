@@ -6,7 +6,14 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Call, Switchgear, Task } from '../../guard/api.ts';
 import { hostCall, joinSignals } from '../../guard/entries/host-call.ts';
 import { callInTime } from '../host/closing-call.ts';
-import { beginTurn, claimClosingAnswer, makeRefusedError, refusalText, turnOf } from '../host/host-run.ts';
+import {
+  beginTurn,
+  claimClosingAnswer,
+  makeRefusedError,
+  refusalText,
+  throwAtLimit,
+  turnOf,
+} from '../host/host-run.ts';
 import { lengthOf, meterEstimate, meterUsage, usageRemedies } from '../host/meter-usage.ts';
 import { overrideMethods } from '../host/override-methods.ts';
 
@@ -57,6 +64,7 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
       return answer.value;
     }
     if (answer.refusal.kind !== 'halt' || task === undefined) throw makeRefusedError(answer.refusal);
+    throwAtLimit(gear, task);
     return closingAnswer(gear, task, answer.refusal, target, request, name);
   }
 
@@ -64,6 +72,7 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
     const task = beginModelCall(gear, request);
     const halt = task?.halt;
     if (halt !== undefined) {
+      throwAtLimit(gear, task!);
       yield makeHaltEvent(request, halt);
       return;
     }
@@ -85,6 +94,7 @@ export function protectOpenAiModel<M extends object>(model: M, gear: Switchgear,
     } catch (error) {
       // A model may answer the halt with an error of its own; the host's signal is not the halt.
       if (task?.halt === undefined || request.signal?.aborted) throw error;
+      throwAtLimit(gear, task);
       yield makeHaltEvent(request, task.halt);
     } finally {
       // A stream that broke off reports no usage.

@@ -124,7 +124,8 @@ export function guardTool(tool: object, { gear, calls, errors, signals, workers,
   };
 
   const checkApproval = async (context: unknown, input: unknown, callId = '') => {
-    if (!wouldAsk(gear, name, [input], { id: callId })) return (await needsApproval?.(context, input, callId)) ?? false;
+    if (!wouldAsk(gear, name, [input], { id: callId }, true))
+      return (await needsApproval?.(context, input, callId)) ?? false;
     pendingApprovals.add(approvalKey(gear.currentTask(), callId));
     return true;
   };

@@ -123,6 +123,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         haltActions: ['replan', 'dismiss'],
         // The run counts all calls on shared budgets, so hooks must not count them again.
         spendsJointBudgets: !isWatched,
+        // Under a run, the run halts at the limits of its task.
+        limitQuestions: joined === undefined ? 'at calls' : 'none',
       },
     );
     const runtime = runtimeOf(gear);

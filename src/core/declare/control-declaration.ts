@@ -2,7 +2,7 @@
 
 import type { CardAction } from '../card.ts';
 import type { Control } from '../control.ts';
-import type { BaseSettings, TaskSettings } from '../settings.ts';
+import type { BaseSettings, RaisedLimit } from '../settings.ts';
 import type { Counters } from '../verdict.ts';
 import type { RefusalContext, RefusalTexts } from './refusal-texts.ts';
 import type { Camel, SectionFields, SettingsOf } from './setting.ts';
@@ -21,7 +21,7 @@ export interface CodeDeclaration {
   /** The actions of a person on a halted task, in addition to retry, pause, replan and dismiss. */
   readonly actions?: readonly CardAction[];
   /** The task limit that a retry doubles. */
-  readonly raises?: keyof TaskSettings;
+  readonly raises?: RaisedLimit;
   /** Whether a call caused the halt: seen from outside, the call may already have run. */
   readonly byCall?: true;
   /** Whether the counters of a recorded halt exceed the settings in force; absent if counters do not decide. */

@@ -50,8 +50,8 @@ export interface FlagSetting extends Described {
 /** A setting with one of some words. */
 export interface ChoiceSetting<W extends string = string> extends Described {
   readonly kind: 'choice';
-  /** Whether earlier or later words of `of` protect more, or all words with the strictest first. */
-  readonly stricter: 'earlier' | 'later' | readonly W[] | Unordered;
+  /** Whether earlier or later words of `of` protect more, or all words with the strictest first, equals in a list. */
+  readonly stricter: 'earlier' | 'later' | readonly (W | readonly W[])[] | Unordered;
   readonly default: W;
   readonly of: readonly W[];
 }

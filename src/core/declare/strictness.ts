@@ -59,7 +59,8 @@ function pickNumber(
 
 /** The place of a word in the order of strictness, the strictest first. */
 function rankOf({ stricter, of }: ChoiceSetting, word: unknown): number {
-  const index = (Array.isArray(stricter) ? stricter : of).indexOf(word as string);
+  const words: readonly (string | readonly string[])[] = Array.isArray(stricter) ? stricter : of;
+  const index = words.findIndex((each) => (typeof each === 'string' ? each === word : each.includes(word as string)));
   return stricter === 'later' ? -index : index;
 }
 

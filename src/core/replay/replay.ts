@@ -130,6 +130,7 @@ function applyEntry(run: JournalReplay, entry: Entry): void {
     case 'sign-observed':
     case 'task-stopped':
     case 'task-resumed':
+    case 'limit-raised':
       applyEvent(run, entry, entry as ControlEvent);
       return;
     default:

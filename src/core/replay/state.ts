@@ -121,7 +121,7 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
       }
       const { maxCalls, maxCallsSession } = settingsFor(action.name, action.agent, tuned.get(action.name));
       if (maxCalls !== undefined && task !== undefined && isToolCall(action))
-        panel.push(bindToolLimit(action.name, maxCalls, task.cells.budget));
+        panel.push(bindToolLimit(action.name, maxCalls, task.cells.budget, task.limits));
       if (maxCallsSession !== undefined && isToolCall(action)) {
         const control = jointBudget(toolBudget(action.name, maxCallsSession));
         panel.push(bindCell(control, `tool-calls\n${action.name}\n${action.session}`));

@@ -5,13 +5,14 @@ import { continueBudget } from '../controls/budget/budget.ts';
 import { bindTaskControls, createTaskControls, initialTaskCells, type PanelTask } from '../controls/panel.ts';
 import type { BoundControl, Panel } from '../decide.ts';
 import type { Entry } from '../event.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings, TaskSettings } from '../settings.ts';
 import type { Code, Stop } from '../verdict.ts';
 
 /** A task of a replay. */
 export interface ReplayTask extends PanelTask {
   readonly parent: ReplayTask | undefined;
   readonly children: ReplayTask[];
+  readonly limits: TaskSettings;
   boundControls: Panel;
   ended: boolean;
   stop: Stop | undefined;
@@ -67,6 +68,7 @@ export function createReplayTasks(
       if (retried !== undefined) continueBudget(cells.budget.state, retried.cells.budget.state);
       const task: ReplayTask = {
         id,
+        limits,
         controls,
         cells,
         parent,

@@ -36,6 +36,7 @@ export function guardChain(
   const engine = createRuleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, redact: (value) => redact(engine.redact(value)) };
   runtime.ask = ask;
+  runtime.limitQuestions = 'none'; // The questions of a chain are about its steps.
   runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task and counts in no budget.
   resetCallSites(runtime);
   return {

@@ -40,9 +40,12 @@ export function proposeDetached(runtime: Runtime, task: TaskState, call: Propose
   }
   const admission = admitAction(runtime, site, proposed(runtime, site, call), atMs);
   if (!isStop(admission)) return { permit: withStoredProbeId(site, admission) };
-  return needsAnotherRound(admission)
-    ? { later: admission }
-    : { refusal: explainStop(admission, site, atMs), stop: admission };
+  const isAsked = admission.raise === undefined || runtime.limitQuestions === 'at calls';
+  if (needsAnotherRound(admission) && isAsked) return { later: admission };
+  const stop = needsAnotherRound(admission)
+    ? refuseForGood(runtime, site, proposed(runtime, site, call), admission)
+    : admission;
+  return { refusal: explainStop(stop, site, atMs), stop };
 }
 
 /** Refuses a call that waited or was asked about. */

@@ -23,6 +23,7 @@ import { type JudgedCall, laterRounds, type RoundsResult } from '../route/rounds
 import { followStream, isStream, streamingCall } from '../route/stream.ts';
 import { applyInside, frameOf } from '../runtime/async-context.ts';
 import { isObserving, type Runtime, runtimeOf } from '../runtime/runtime.ts';
+import { noteAskingHost } from '../tasks/limit-question.ts';
 import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { digestHostCall, HostQuestions, rememberAsked } from './host-questions.ts';
@@ -136,6 +137,7 @@ export async function attemptHostCall<T>(
     attempt.site = site;
     if (site.task === undefined) reportMissingTask(runtime, name, clock.nowMs());
     else wasCounted(site.task, 'call', host.id);
+    if (host.ask !== undefined) noteAskingHost(site.task);
     admission = admitAction(runtime, site, act(), clock.nowMs());
   } catch (error) {
     return refuse(refuseOnError(runtime, 'admit', name, error));
@@ -166,6 +168,7 @@ export async function attemptHostCall<T>(
           }
         : undefined,
       ask: questions && ((stop) => questions.ask(judged, stop)),
+      askLimit: questions && ((question) => questions.askLimit(question, args)),
     };
     try {
       result = await laterRounds(runtime, judged, admission);
@@ -194,12 +197,24 @@ interface BegunCall<T> {
 
 /** Whether the host may have to ask a person. */
 export function mayAsk(gear: Switchgear): boolean {
-  const { approver, rules, own } = runtimeOf(gear);
-  return approver === undefined && (rules !== undefined || own !== undefined);
+  const { approver, rules, own, settings } = runtimeOf(gear);
+  if (approver !== undefined) return false;
+  const limits = [settings.task, ...Object.values(settings.agents).map(({ task = {} }) => task)];
+  const asksAtLimit = limits.some(({ atLimit }) => atLimit === 'ask');
+  return rules !== undefined || own !== undefined || asksAtLimit;
 }
 
-/** Whether the host would have to ask a person about a call. Reserves and counts nothing. */
-export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[], host: HostCall = {}): boolean {
+/**
+ * Whether the host would have to ask a person about a call; about a limit only if the host comes back with the answer.
+ * Reserves and counts nothing.
+ */
+export function wouldAsk(
+  gear: Switchgear,
+  name: string,
+  args: readonly unknown[],
+  host: HostCall = {},
+  comesBack = false,
+): boolean {
   const runtime = runtimeOf(gear);
   if (!mayAsk(gear)) return false;
   try {
@@ -208,6 +223,7 @@ export function wouldAsk(gear: Switchgear, name: string, args: readonly unknown[
     if (site.task?.haltStop !== undefined) return false;
     const { verdict } = decide(site.panel, proposal);
     if (verdict.kind !== 'ask') return false;
+    if (verdict.raise !== undefined) return comesBack;
     const digest = digestHostCall(runtime, name, args, verdict);
     if (digest !== undefined) rememberAsked(runtime, site, host.id, digest);
     return true;

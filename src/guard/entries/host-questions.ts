@@ -110,6 +110,11 @@ export class HostQuestions {
     return approveEdited(runtime, judged, stop, { by: answer.by, args: answer.args });
   }
 
+  /** Asks whether a limit may be raised. */
+  askLimit(question: string, args: readonly unknown[]): Promise<Answer> {
+    return this.#answer(question, args);
+  }
+
   async #answer(question: string, args: readonly unknown[]): Promise<Answer> {
     try {
       return await this.#host.ask!(question, args);

@@ -81,5 +81,7 @@ function makeToolError(output: unknown): { readonly name: string; readonly messa
 /** Converts a stop of an `abort` or `confirm` rule to a halt, because the call does not wait for an answer. */
 function toHaltStop(stop: Stop): Stop | undefined {
   if (stop.kind === 'halt') return stop;
+  const otherwise = stop.raise?.otherwise;
+  if (otherwise !== undefined) return otherwise.kind === 'halt' ? otherwise : undefined;
   return stop.kind === 'ask' ? { ...stop, kind: 'halt', code: 'rule_unanswered' } : undefined;
 }

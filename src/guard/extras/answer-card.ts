@@ -12,7 +12,7 @@ import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { answerPollMs, raisesMax, shownInputMax } from '../../core/limits.ts';
-import type { TaskSettings } from '../../core/settings.ts';
+import type { RaisedLimit } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
 import { keepRequest } from '../approval/edited-args.ts';
 import { readInput, requestId } from '../approval/sealed-input.ts';
@@ -120,7 +120,8 @@ async function withRequest({ store, inputs }: Runtime, card: Card): Promise<Answ
  */
 export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | undefined {
   const node = runtime.halted.get(task);
-  if (node?.haltStop === undefined || node.raises >= raisesMax) return undefined;
+  if (node?.haltStop === undefined) return undefined;
+  if (Math.max(node.raises, node.cells.budget.state.raises ?? 0) >= raisesMax) return undefined;
   const { agent, session } = node;
   const { code, counters } = node.haltStop;
   // A joint budget belongs to several tasks, so one task cannot raise it.
@@ -137,8 +138,10 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
 }
 
 /** The value of a limit that a task reached. */
-function limitOf({ limits }: TaskState, limit: keyof TaskSettings): number {
-  return limits[limit] ?? (limit === 'maxTreeCalls' ? maxTreeCallsOf(limits) : 1);
+function limitOf({ limits, cells }: TaskState, limit: RaisedLimit): number {
+  const written = limits[limit] ?? (limit === 'maxTreeCalls' ? maxTreeCallsOf(limits) : 1);
+  const { raised = {} } = cells.budget.state;
+  return Math.max(written, Object.hasOwn(raised, limit) ? raised[limit as keyof typeof raised]! : 0);
 }
 
 /** The nearest ancestor that has neither halted nor ended. */

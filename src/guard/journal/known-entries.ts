@@ -27,6 +27,7 @@ const entryTypes: { readonly [type in EntryType]: true } = {
   'breaker-held': true,
   'breaker-released': true,
   'breaker-shadowed': true,
+  'limit-raised': true,
   'call-observed': true,
   'result-observed': true,
   'user-observed': true,

@@ -17,6 +17,7 @@ import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry, showsFailures, wantsTraces } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt, haltUnpriced, hintLoop, warnNearLimit } from '../tasks/halt.ts';
+import { askOrHalt } from '../tasks/limit-question.ts';
 import { compareCall } from '../tasks/recent-output.ts';
 import { boundControlsOf, inheritHalt, type TaskState } from '../tasks/task.ts';
 import { checkLimits, isStale } from '../tasks/task-events.ts';
@@ -198,7 +199,8 @@ export function refuseForGood(
   after = stop.kind as RefusedAfter,
 ): Stop {
   if (site.task?.haltStop !== undefined) return site.task.haltStop;
-  const verdict: Stop = { ...stop, kind: 'deny', code: stop.kind === 'ask' ? 'rule_unanswered' : stop.code };
+  const code = stop.kind === 'ask' ? 'rule_unanswered' : stop.code;
+  const verdict: Stop = stop.raise?.otherwise ?? { ...stop, kind: 'deny', code };
   return refuseAction(runtime, site, action, singleVote(verdict), runtime.clock.nowMs(), after);
 }
 
@@ -281,6 +283,7 @@ function checkAfterSettling(runtime: Runtime, site: CallSite, action: Action, at
   // Use the current limits of the task, not those at the start of the call.
   const due = stricter(shared, checkAll(boundControlsOf(runtime, task), atMs));
   if (due.kind === 'halt') halt(runtime, task, due, action.name, atMs);
+  else if (due.kind === 'ask' && due.raise !== undefined) askOrHalt(runtime, task, due, action.name, atMs);
   else hintLoop(runtime, task, atMs);
 }
 

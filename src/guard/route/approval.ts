@@ -23,7 +23,12 @@ export interface AskedCall {
   readonly digest: string;
   /** Whether the person may put other arguments in place of those of the call. */
   readonly canEdit?: boolean;
+  /** The first line of the question. By default it names the call. */
+  readonly title?: string;
 }
+
+/** The part of a call site that a question names. */
+export type AskedSite = Pick<CallSite, 'task' | 'target' | 'agent' | 'session'>;
 
 /** An approval of other arguments than those of the call. */
 export interface EditedAnswer {
@@ -34,9 +39,9 @@ export interface EditedAnswer {
 /** Returns the person who approved, with the arguments that the person put in place of those of the call, or a stop. */
 export async function askPerson(
   runtime: Runtime,
-  site: CallSite,
+  site: AskedSite,
   stop: Stop,
-  { args, digest, canEdit = false }: AskedCall,
+  { args, digest, canEdit = false, title }: AskedCall,
 ): Promise<string | EditedAnswer | Stop> {
   const { clock, approver } = runtime;
   const no = (code: 'rule_declined' | 'rule_unanswered', reason = stop.reason): Stop => {
@@ -48,7 +53,7 @@ export async function askPerson(
   }
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
-  const question = { task: task?.id ?? session, title: `${agent} wants to call ${target.name}`, digest };
+  const question = { task: task?.id ?? session, title: title ?? `${agent} wants to call ${target.name}`, digest };
   const card = makeQuestionCard(runtime, createCardId(runtime), stop, { ...question, canEdit }, askedAtMs);
   const { expiresAtMs } = card;
   const input = showInput(args, runtime.settings.approval.redact);
@@ -87,7 +92,7 @@ async function readEdit(runtime: Runtime, card: string, answer: Answer): Promise
 /** The digest of edited arguments, or why they cannot be approved. */
 function checkEdit(
   { store }: Runtime,
-  { target, task }: CallSite,
+  { target, task }: AskedSite,
   stop: Stop,
   args: unknown,
   canEdit: boolean,
@@ -101,7 +106,7 @@ function checkEdit(
 /** The approver's answer or an answer by code; undefined at the timeout or the end of the task. */
 function firstAnswer(
   { clock, waiting }: Runtime,
-  site: CallSite,
+  site: AskedSite,
   card: QuestionCard,
   approver: Approver,
   expiresAtMs: number,

@@ -116,7 +116,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     shared.push(...bindWorker(runtime, task, name, place));
   }
   if (own.maxCalls !== undefined && task !== undefined && isToolCall(target))
-    shared.push(bindToolLimit(name, own.maxCalls, task.cells.budget));
+    shared.push(bindToolLimit(name, own.maxCalls, task.cells.budget, task.limits));
   const inSession =
     isToolCall(target) && own.maxCallsSession !== undefined ? toolBudget(name, own.maxCallsSession) : undefined;
   if (inSession !== undefined) runtime.budgets ??= runtime.policyEngine?.createEmptyBudgets();

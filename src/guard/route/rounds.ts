@@ -5,6 +5,7 @@ import { roundsMax } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { type AskHost, askToRaiseLimit } from '../tasks/limit-question.ts';
 import { admitAction, isStop, needsAnotherRound, refuseForGood, settleAction } from './admission.ts';
 import type { EditedAnswer } from './approval.ts';
 import type { CallSite } from './call-site.ts';
@@ -31,6 +32,8 @@ export interface JudgedCall<T> {
   readonly edit?: ((args: readonly unknown[]) => void) | undefined;
   /** Asks a person through the host. By default the approver of the gear is asked. */
   readonly ask?: ((stop: Stop) => Promise<Approval | Stop> | undefined) | undefined;
+  /** Asks a person through the host whether a limit may be raised. By default the approver of the gear is asked. */
+  readonly askLimit?: AskHost | undefined;
   /** Makes the action again for each round. */
   act(): Action;
   /**
@@ -70,7 +73,10 @@ async function judgeInRounds<T>(
       const missed = await queue.wait(stop, signal);
       if (missed !== undefined) return { stop: refuseForGood(runtime, site, call.act(), missed, 'wait') };
     } else if (stop.kind === 'wait') await sleepUntil(runtime, site, stop.retryAtMs ?? 0, signal);
-    else if (stop.kind === 'ask') {
+    else if (stop.raise !== undefined) {
+      const isRaised = site.task && (await askToRaiseLimit(runtime, site.task, stop, call.askLimit));
+      if (!isRaised) return { stop: refuseForGood(runtime, site, call.act(), stop, 'ask') };
+    } else if (stop.kind === 'ask') {
       const answer = await (call.ask?.(stop) ?? askAbout(runtime, call, stop));
       if ('kind' in answer) return { stop: refuseForGood(runtime, site, call.act(), answer, 'ask') };
       approvals = [...approvals, answer];

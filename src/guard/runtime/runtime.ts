@@ -48,6 +48,8 @@ export interface Runtime {
   rules: RuleEngine | undefined;
   /** Asks a person about a call; chains replace this function. */
   ask: typeof askPerson;
+  /** Where a person is asked to raise a limit, if not by the approver as soon as it is reached. */
+  limitQuestions: 'at calls' | 'none' | undefined;
   /** Whether the gear was disposed; then waiting calls are refused. */
   isDisposed: boolean;
   /** Budgets beyond one task. */
@@ -132,6 +134,8 @@ export interface RuntimeOverrides {
    * @default true
    */
   readonly spendsJointBudgets?: boolean;
+  /** Where a person is asked to raise a limit, if not by the approver. */
+  readonly limitQuestions?: 'at calls' | 'none';
   /**
    * The answers that cards of halts offer, where no program can act on the others.
    * @default those of the code

@@ -1,11 +1,11 @@
 /** Runs a function as a task, from its start to a typed end. */
 
 import { haltGraceMs } from '../../core/limits.ts';
-import { refusalOf } from '../../core/refusal.ts';
+import { type Refusal, RefusedError, refusalOf } from '../../core/refusal.ts';
 import type { Task, TaskResult } from '../api.ts';
 import { runInside } from '../runtime/async-context.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { onHalt, type TaskState } from './task.ts';
+import { failsAtLimit, onHalt, type TaskState } from './task.ts';
 import { taskHandle } from './task-handle.ts';
 import { endTask } from './task-tree.ts';
 
@@ -14,8 +14,9 @@ const untoldGraceMs = 250;
 
 /**
  * Runs a task and returns its result: done with its value, or halted. Errors of the function pass through, unless the
- * task was halted. If the function does not return after a halt, the task ends without it: soon if nothing tells the
- * function of the halt, otherwise after a while. The process does not end meanwhile.
+ * task was halted; a task whose limits end in an error rejects with its halt. If the function does not return after a
+ * halt, the task ends without it: soon if nothing tells the function of the halt, otherwise after a while. The process
+ * does not end meanwhile.
  */
 export async function runTask<T>(
   runtime: Runtime,
@@ -45,11 +46,13 @@ export async function runTask<T>(
     const outcome = await Promise.race([inside(), givenUp]);
     endTask(runtime, node);
     const { halt } = node;
+    if (failsAtLimit(node)) throw new RefusedError(halt!, true);
     return halt === undefined ? { status: 'done', ...outcome! } : { status: 'halted', halt, ...outcome };
   } catch (error) {
     endTask(runtime, node, 'error');
     const { halt } = node;
     if (halt === undefined) throw error;
+    if (failsAtLimit(node)) throw toLimitError(halt, error);
     return refusalOf(error) === undefined ? { status: 'halted', halt, error } : { status: 'halted', halt };
   } finally {
     hold.end();
@@ -65,4 +68,10 @@ export async function runTask<T>(
 function isTold({ halt, cells, children }: TaskState, listeners: number): boolean {
   const isFromOutside = halt?.control === 'deadline' || halt?.control === 'operator';
   return !isFromOutside || listeners > 1 || cells.deadline.state.out > 0 || (children?.size ?? 0) > 0;
+}
+
+/** The error of a task that ended at a limit; what its function threw is the cause. */
+function toLimitError(halt: Refusal, error: unknown): RefusedError {
+  if (error instanceof RefusedError && error.refusal === halt) return error;
+  return Object.assign(new RefusedError(halt, true), refusalOf(error) === undefined && { cause: error });
 }

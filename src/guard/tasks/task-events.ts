@@ -7,6 +7,7 @@ import { appendEntry } from '../journal/journal.ts';
 import type { CallSite } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
+import { askOrHalt } from './limit-question.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 
 /** The events of a task; each entry contains at least the data that controls need. */
@@ -32,6 +33,7 @@ export function checkLimits(runtime: Runtime, task: TaskState, atMs: number): vo
   if (task.haltStop !== undefined || task.ended) return;
   const due = checkAll(boundControlsOf(runtime, task), atMs);
   if (due.kind === 'halt') halt(runtime, task, due, due.control, atMs);
+  else if (due.kind === 'ask' && due.raise !== undefined) askOrHalt(runtime, task, due, due.control, atMs);
   else {
     warnNearLimit(runtime, task, atMs);
     if (task.suspected || isStale(task)) hintLoop(runtime, task, atMs);

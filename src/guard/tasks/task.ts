@@ -3,6 +3,7 @@
 import { ownSession } from '../../core/cell-key.ts';
 import type { ToolBudget } from '../../core/controls/budget/tool-limit.ts';
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
+import { findCode } from '../../core/controls/registry.ts';
 import type { BoundControl } from '../../core/decide.ts';
 import type { EntryPlace } from '../../core/event.ts';
 import { type Refusal, RefusedError } from '../../core/refusal.ts';
@@ -140,4 +141,9 @@ export function sessionOwnerOf(task: TaskState): TaskState | undefined {
   let root = task;
   while (root.parent !== undefined) root = root.parent;
   return task.session === ownSession(root.id) ? root : undefined;
+}
+
+/** Whether a task has ended at a limit that must end it with an error. */
+export function failsAtLimit({ limits, haltStop }: TaskState): boolean {
+  return limits.atLimit === 'error' && haltStop !== undefined && findCode(haltStop.code).raises !== undefined;
 }

@@ -157,7 +157,12 @@ function describeStricter({ stricter }: Setting): string {
   if (stricter === 'any') return '';
   if (typeof stricter === 'boolean') return `\`${stricter}\``;
   if (typeof stricter === 'string') return stricter === 'default' ? 'the default' : stricter;
-  return 'lowerThan' in stricter ? 'lower' : stricter.map((word) => `\`${word}\``).join(', ');
+  return 'lowerThan' in stricter
+    ? 'lower'
+    : stricter
+        .flat()
+        .map((word) => `\`${word}\``)
+        .join(', ');
 }
 
 function describeDefault(name: string, setting: Setting): string {

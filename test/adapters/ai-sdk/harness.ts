@@ -32,7 +32,10 @@ type Part = Readonly<Record<string, unknown>>;
 
 /** A harness for one version, with or without streaming. */
 export function aiSdkHarness(name: string, sdk: Sdk, mode: 'generate' | 'stream'): HostHarness {
-  const lacks = mode === 'stream' ? {} : { streams: 'generateText waits for the whole answer' };
+  const lacks =
+    mode === 'stream'
+      ? { throws: 'streamText hands an error on as a part of its stream' }
+      : { streams: 'generateText waits for the whole answer' };
   return { name: `${name}, ${mode}`, lacks, run: (scene) => play(sdk, mode, scene) };
 }
 

@@ -42,6 +42,7 @@ async function play(scene: HostScene, extraOptions: Partial<Options> = {}): Prom
 }
 
 const lacks = {
+  raises: 'the SDK asks about a call and reports only that it ran: the approver of the gear is asked',
   nests: 'a subagent runs in the process of Claude Code, outside the task of its worker',
   errors: 'errors of tools arrive as texts',
   timeouts: 'Claude Code runs its tools itself: a hung tool ends with its run',

@@ -60,7 +60,9 @@ async function play(scene: HostScene): Promise<HostTranscript> {
 
 const asks = 'Mastra has no way to ask a person within a run: the approver of the gear does';
 const nests = 'a tool runs outside the task of its worker';
-adapterSuite({ name: 'Mastra', run: play, lacks: { asks, nests } });
+const throws = 'Mastra makes an error of its own of what a processor throws: its tripwire holds the halt';
+
+adapterSuite({ name: 'Mastra', run: play, lacks: { asks, nests, throws } });
 
 test('user-defined hooks and processors stay in place', async () => {
   const gear = createSwitchgear({ log: 'silent', env: {} });

@@ -37,7 +37,8 @@ test('every setting declares which of its values protect more', () => {
       names: ['fewer'],
     };
     const isNamed = ['default', 'any', ...directions[kind]].includes(stricter);
-    const isListed = Array.isArray(stricter) && setting.kind === 'choice' && stricter.length === setting.of.length;
+    const isListed =
+      Array.isArray(stricter) && setting.kind === 'choice' && stricter.flat().length === setting.of.length;
     assert.ok(isNamed || isListed || Object.hasOwn(Object(stricter), 'lowerThan'), `${path}: ${String(stricter)}`);
   }
 });

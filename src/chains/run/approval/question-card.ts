@@ -3,7 +3,7 @@
 import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import {
-  type CallSite,
+  type AskedSite,
   digestApproval,
   makeQuestionCard,
   type Runtime,
@@ -23,7 +23,7 @@ const actions: readonly CardAction[] = ['approve', 'approve_run', 'approve_alway
 export async function findOrCreateQuestionCard(
   active: ActiveRun,
   runtime: Runtime,
-  { target }: CallSite,
+  { target }: AskedSite,
   stop: Stop,
   digest: string,
 ): Promise<QuestionCard | undefined> {
@@ -68,7 +68,7 @@ export function questionCardId(digest: string): string {
 /** The digest of what an answer approves: the step with its arguments, where it runs, and the rules that ask. */
 export function digestQuestion(
   { run, question, store }: ActiveRun,
-  { target }: CallSite,
+  { target }: AskedSite,
   stop: Stop,
   place: QuestionPlace,
 ): string | undefined {

@@ -7,9 +7,9 @@ import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import {
+  type AskedSite,
   applyAndCheck,
   type askPerson,
-  type CallSite,
   keepsContent,
   onHalt,
   type Runtime,
@@ -109,7 +109,7 @@ function makeAskedEvent(active: ActiveRun, card: Card) {
 }
 
 /** Pauses the time limits of the task while a person is asked. */
-async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () => Promise<T>): Promise<T> {
+async function pauseTaskWhile<T>(runtime: Runtime, { task }: AskedSite, wait: () => Promise<T>): Promise<T> {
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, runtime.clock.nowMs());
   const result = await wait();
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, runtime.clock.nowMs());
@@ -119,7 +119,7 @@ async function pauseTaskWhile<T>(runtime: Runtime, { task }: CallSite, wait: () 
 /** Waits for the answered card; undefined if the card expires, the run ends, or the approver fails. */
 function waitForAnswer(
   active: ActiveRun,
-  { task }: CallSite,
+  { task }: AskedSite,
   card: QuestionCard,
 ): Promise<Card | 'edited' | undefined> {
   const { store, clock, approver, signal } = active;

@@ -6,8 +6,10 @@
 import type { Action, Cost } from '../../action.ts';
 import type { CellOwner, Control, Gauge } from '../../control.ts';
 import { unlimited } from '../../declare/setting.ts';
+import type { LimitRaised } from '../../event.ts';
+import { raisesMax } from '../../limits.ts';
 import type { TaskSettings } from '../../settings.ts';
-import { allow, type Counters, haltOverLimit, type Verdict } from '../../verdict.ts';
+import { allow, askToRaise, type Counters, haltOverLimit, type Stop, type Verdict } from '../../verdict.ts';
 
 /** The counts of one task. */
 export interface BudgetState {
@@ -28,6 +30,25 @@ export interface BudgetState {
   usagesDue?: number;
   /** Calls of the tools that have a limit of their own. */
   toolCalls?: Readonly<Record<string, number>>;
+  /** The limits that a person raised, by their settings, and those of single tools. */
+  raised?: { readonly [setting in keyof Limits]?: number };
+  raisedTools?: Readonly<Record<string, number>>;
+  /** How often a limit was raised; absent before the first time. */
+  raises?: number;
+}
+
+/** The limits of a task that this control holds; one that is off is infinite. */
+interface Limits {
+  readonly maxToolCalls: number;
+  readonly maxTreeCalls: number;
+  readonly maxModelCalls: number;
+  readonly maxSpendCents: number;
+  readonly maxTokens: number;
+}
+
+/** Whether a person may still be asked to raise a limit of the task. */
+export function mayRaise({ raises = 0 }: BudgetState, { atLimit }: Pick<TaskSettings, 'atLimit'>): boolean {
+  return atLimit === 'ask' && raises < raisesMax;
 }
 
 /** The calls that all delegated work below a root may make. */
@@ -50,17 +71,43 @@ export function budget(settings: TaskSettings): Control<BudgetState> {
 function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<BudgetState> {
   const { maxToolCalls, maxSpendCents } = settings;
   const { maxTokens = Number.POSITIVE_INFINITY, maxModelCalls = Number.POSITIVE_INFINITY } = settings;
+  const written: Limits = {
+    maxToolCalls,
+    maxTreeCalls: maxTreeCallsOf(settings),
+    maxModelCalls,
+    maxSpendCents,
+    maxTokens,
+  };
 
-  const maxTreeCalls = maxTreeCallsOf(settings);
+  function stopAt(state: BudgetState, setting: keyof Limits, halt: Stop): Stop {
+    return mayRaise(state, settings) ? askToRaise(halt, setting, Number(halt.counters.limit)) : halt;
+  }
 
   function overrun(state: BudgetState, calls: number, treeCalls: number, micros: number, tokens: number): Verdict {
-    if (calls > maxToolCalls) return haltOverLimit('budget', 'tool_call_limit', calls, maxToolCalls);
-    if (treeCalls > maxTreeCalls) return haltOverLimit('budget', 'tree_call_limit', treeCalls, maxTreeCalls);
-    if (micros > maxSpendCents * microsPerCent) {
-      const halt = haltOverLimit('budget', 'token_spend_limit', Math.ceil(micros / microsPerCent), maxSpendCents);
-      return { ...halt, counters: { ...halt.counters, ...uncertainSpend(state) } };
+    const limits = limitsIn(state, written);
+    if (calls > limits.maxToolCalls)
+      return stopAt(state, 'maxToolCalls', haltOverLimit('budget', 'tool_call_limit', calls, limits.maxToolCalls));
+    if (treeCalls > limits.maxTreeCalls)
+      return stopAt(state, 'maxTreeCalls', haltOverLimit('budget', 'tree_call_limit', treeCalls, limits.maxTreeCalls));
+    if (micros > limits.maxSpendCents * microsPerCent) {
+      const cents = Math.ceil(micros / microsPerCent);
+      const halt = haltOverLimit('budget', 'token_spend_limit', cents, limits.maxSpendCents);
+      const counters = { ...halt.counters, ...uncertainSpend(state) };
+      return stopAt(state, 'maxSpendCents', { ...halt, counters });
     }
-    return tokens > maxTokens ? haltOverLimit('budget', 'token_limit', tokens, maxTokens) : allow;
+    if (tokens <= limits.maxTokens) return allow;
+    return stopAt(state, 'maxTokens', haltOverLimit('budget', 'token_limit', tokens, limits.maxTokens));
+  }
+
+  function overModelCalls(state: BudgetState, modelCalls: number): Verdict {
+    const limit = limitsIn(state, written).maxModelCalls;
+    if (modelCalls <= limit) return allow;
+    return stopAt(state, 'maxModelCalls', haltOverLimit('budget', 'model_call_limit', modelCalls, limit));
+  }
+
+  function check(state: BudgetState): Verdict {
+    const due = overModelCalls(state, state.modelCalls ?? 0);
+    return due === allow ? overrun(state, state.calls, state.treeCalls ?? 0, state.micros, state.tokens) : due;
   }
 
   return {
@@ -69,9 +116,13 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
     initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
 
     judge(state, { action }, cellOwner) {
+      if (settings.atLimit === 'ask') {
+        const due = check(state); // Past a limit, no call passes before the answer.
+        if (due !== allow) return due;
+      }
       if (cellOwner === 'self' && action.kind === 'model') {
-        const modelCalls = (state.modelCalls ?? 0) + 1;
-        if (modelCalls > maxModelCalls) return haltOverLimit('budget', 'model_call_limit', modelCalls, maxModelCalls);
+        const due = overModelCalls(state, (state.modelCalls ?? 0) + 1);
+        if (due !== allow) return due;
       }
       return overrun(
         state,
@@ -110,25 +161,25 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
         case 'call-observed':
           countCall(state, cellOwner, below);
           return state;
+        case 'limit-raised':
+          raiseLimit(state, event, cellOwner, written);
+          return state;
         default:
           return state; // Texts and signs of life cost nothing.
       }
     },
 
-    check(state) {
-      const { modelCalls = 0 } = state;
-      if (modelCalls > maxModelCalls) return haltOverLimit('budget', 'model_call_limit', modelCalls, maxModelCalls);
-      return overrun(state, state.calls, state.treeCalls ?? 0, state.micros, state.tokens);
-    },
+    check,
 
     gauges(state): readonly Gauge[] {
       const { calls, micros, tokens, treeCalls, modelCalls = 0 } = state;
+      const limits = limitsIn(state, written);
       const gauges = [
-        { name: 'tool_calls', actual: calls, limit: maxToolCalls },
-        ...(treeCalls === undefined ? [] : [{ name: 'tree_calls', actual: treeCalls, limit: maxTreeCalls }]),
-        { name: 'model_calls', actual: modelCalls, limit: maxModelCalls },
-        { name: 'spend_cents', actual: micros / microsPerCent, limit: maxSpendCents },
-        { name: 'tokens', actual: tokens, limit: maxTokens },
+        { name: 'tool_calls', actual: calls, limit: limits.maxToolCalls },
+        ...(treeCalls === undefined ? [] : [{ name: 'tree_calls', actual: treeCalls, limit: limits.maxTreeCalls }]),
+        { name: 'model_calls', actual: modelCalls, limit: limits.maxModelCalls },
+        { name: 'spend_cents', actual: micros / microsPerCent, limit: limits.maxSpendCents },
+        { name: 'tokens', actual: tokens, limit: limits.maxTokens },
       ];
       return gauges.filter(({ limit }) => limit < unlimited);
     },
@@ -139,6 +190,7 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
 export function continueBudget(state: BudgetState, before: BudgetState): void {
   const { usagesDue: _, ...counts } = before;
   Object.assign(state, counts, { reservedTokens: 0, reservedMicros: 0 });
+  state.raises = (before.raises ?? 0) + 1;
 }
 
 function isOwnModelCall({ kind }: Action, cellOwner: CellOwner): boolean {
@@ -151,6 +203,32 @@ function takeUsageDue(state: BudgetState): boolean {
   if (usagesDue === 0) return false;
   state.usagesDue = usagesDue - 1;
   return true;
+}
+
+/** The limits in force: those of the settings, or higher ones to which a person raised them. */
+function limitsIn({ raised }: BudgetState, written: Limits): Limits {
+  if (raised === undefined) return written;
+  const limits: Record<keyof Limits, number> = { ...written };
+  for (const [setting, limit] of Object.entries(raised) as [keyof Limits, number][])
+    limits[setting] = Math.max(limits[setting], limit);
+  return limits;
+}
+
+/**
+ * Raises a limit, once for each answer. An ancestor with the same limit of money or tokens has spent as much, so its
+ * limit is reached as well and the answer is for both.
+ */
+function raiseLimit(state: BudgetState, event: LimitRaised, cellOwner: CellOwner, written: Limits): void {
+  const { setting, before, limit, tool } = event;
+  if (tool !== undefined) {
+    if (cellOwner !== 'self') return;
+    state.raisedTools = { ...state.raisedTools, [tool]: limit };
+  } else {
+    const isShared = setting === 'maxSpendCents' || setting === 'maxTokens';
+    if (limitsIn(state, written)[setting as keyof Limits] !== before || (cellOwner !== 'self' && !isShared)) return;
+    state.raised = { ...state.raised, [setting]: limit };
+  }
+  state.raises = (state.raises ?? 0) + 1;
 }
 
 function countModelCall(state: BudgetState): void {

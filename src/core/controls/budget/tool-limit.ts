@@ -3,29 +3,42 @@
 import type { Action } from '../../action.ts';
 import type { Control } from '../../control.ts';
 import type { BoundControl } from '../../decide.ts';
-import type { JointBudget } from '../../settings.ts';
-import { allow } from '../../verdict.ts';
-import type { BudgetState } from './budget.ts';
+import type { JointBudget, TaskSettings } from '../../settings.ts';
+import { allow, askToRaise, type Stop } from '../../verdict.ts';
+import { type BudgetState, mayRaise } from './budget.ts';
 
 /** Tools with a limit that one task counts; further tools are refused. */
 const toolLimitsMax = 1_000;
 
 /** Binds the limit of a tool to the budget of its task, which counts the calls that were let through. */
-export function bindToolLimit(name: string, limit: number, cell: { state: BudgetState }): BoundControl {
-  return { control: toolLimit(name, limit) as Control, cell, cellOwner: 'self' };
+export function bindToolLimit(
+  name: string,
+  limit: number,
+  cell: { state: BudgetState },
+  task: Pick<TaskSettings, 'atLimit'>,
+): BoundControl {
+  return { control: toolLimit(name, limit, task) as Control, cell, cellOwner: 'self' };
 }
 
-function toolLimit(name: string, limit: number): Control<BudgetState> {
-  const countOf = ({ toolCalls = {} }: BudgetState) =>
-    Object.hasOwn(toolCalls, name) ? toolCalls[name]! : Object.keys(toolCalls).length >= toolLimitsMax ? limit : 0;
+function toolLimit(name: string, written: number, task: Pick<TaskSettings, 'atLimit'>): Control<BudgetState> {
+  const limitIn = ({ raisedTools = {} }: BudgetState) =>
+    Object.hasOwn(raisedTools, name) ? Math.max(written, raisedTools[name]!) : written;
+  const countOf = (state: BudgetState) => {
+    const { toolCalls = {} } = state;
+    if (Object.hasOwn(toolCalls, name)) return toolCalls[name]!;
+    return Object.keys(toolCalls).length >= toolLimitsMax ? limitIn(state) : 0;
+  };
   return {
     name: 'budget',
     scope: 'task',
     initial: () => ({ calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 }),
     judge(state) {
       const actual = countOf(state) + 1;
+      const limit = limitIn(state);
       if (actual <= limit) return allow;
-      return { kind: 'deny', code: 'tool_limit', control: 'budget', counters: { scope: 'task', actual, limit } };
+      const counters = { scope: 'task', actual, limit };
+      const stop: Stop = { kind: 'deny', code: 'tool_limit', control: 'budget', counters };
+      return mayRaise(state, task) ? askToRaise(stop, 'maxCalls', limit, name) : stop;
     },
     apply(state, event) {
       const isTaken = event.type === 'action-decided' && event.verdict.kind === 'allow';
