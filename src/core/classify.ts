@@ -2,6 +2,7 @@
 
 import { cancelled, type Outcome, success } from './action.ts';
 import { classChainMax, nameLengthMax } from './limits.ts';
+import { parseHttpDate } from './retry-delay.ts';
 import type { BreakerSettings } from './settings.ts';
 
 /** How a call ended: with a value, or with an error. */
@@ -120,17 +121,24 @@ export function peek(value: unknown, key: string): unknown {
   }
 }
 
-/** Reads a wait: a property in milliseconds, or the HTTP header in seconds. */
+/** Reads a wait: a property in milliseconds, or the HTTP header, in seconds or as a date after that of the response. */
 function readRetryAfter(error: unknown, headers: unknown): number | undefined {
   const retryAfterMs = peek(error, 'retryAfterMs');
   if (typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < 1e12) return retryAfterMs;
-  let header = peek(headers, 'retry-after');
+  const header = readHeader(headers, 'retry-after');
+  if (header === undefined || header === null) return undefined;
+  if (/^\d{1,6}$/.test(String(header))) return Number(header) * 1000;
+  const waitMs =
+    (parseHttpDate(header) ?? 0) - (parseHttpDate(readHeader(headers, 'date')) ?? Number.POSITIVE_INFINITY);
+  return waitMs > 0 ? waitMs : undefined;
+}
+
+function readHeader(headers: unknown, name: string): unknown {
   try {
-    header ??= (headers as Headers | undefined)?.get('retry-after');
+    return peek(headers, name) ?? (headers as Headers | undefined)?.get(name);
   } catch {
     return undefined; // Headers without a `get`, or with one that throws.
   }
-  return /^\d{1,6}$/.test(String(header)) ? Number(header) * 1000 : undefined;
 }
 
 /** A failure of an error with only a name and a message. */

@@ -1,11 +1,12 @@
 /** A person approves a call with other arguments: all rules judge them, and the tool gets exactly these. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Answer, type Approver, cardApprover } from '../../../src/approvers/index.ts';
+import { main } from '../../../src/cli/main.ts';
 import { hostCall } from '../../../src/guard/entries/host-call.ts';
 import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
@@ -108,4 +109,41 @@ test('an answer from the inbox carries the edited arguments sealed through the s
   assert.deepEqual(paid, [{ amount: 17 }]);
   gear.dispose();
   other.dispose();
+});
+
+test('switchgear inbox approve --edit lets a call run with the arguments of the file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-edit-'));
+  const [path, file] = [join(folder, 'state.db'), join(folder, 'args.json')];
+  const store = sqliteStore({ path });
+  const approver = cardApprover({ store });
+  const gear = createSwitchgear({ log: 'silent', env: {}, policy, store, approver });
+  const paid: unknown[] = [];
+  const pay = gear.guard('pay', async (order: { amount: number }) => paid.push(order));
+  const inbox = async (text: string, ...more: readonly string[]) => {
+    writeFileSync(file, text);
+    const lines: string[] = [];
+    const terminal = { cwd: folder, env: { HOME: folder }, out: (line: string) => lines.push(line) };
+    const { id } = gear.cards.list().find(({ state }) => state === 'open')!;
+    const words = ['inbox', 'approve', id, '--edit', file, ...more, '--store', `sqlite:${path}`];
+    const code = await main(words, { ...terminal, err: (line) => lines.push(line) });
+    return [code, lines.join('\n')] as const;
+  };
+  const result = pay({ amount: 200 });
+  await promisesSettled();
+  assert.match((await inbox('no json'))[1], /must be JSON/);
+  assert.match((await inbox('{"amount":17}', '--for', 'run'))[1], /cannot be combined with --for/);
+  assert.deepEqual(paid, []);
+  const [code, said] = await inbox('{"amount":17}');
+  assert.equal(code, 0, said);
+  await result;
+  assert.deepEqual(paid, [{ amount: 17 }]);
+  const [card] = gear.cards.list();
+  assert.deepEqual([card?.state, card?.answer], ['used', 'approve_edited']);
+  // The rules judge the edited arguments: this one aborts.
+  const refused = pay({ amount: 200 });
+  await promisesSettled();
+  assert.equal((await inbox('{"amount":5000}'))[0], 0);
+  assert.equal(refusalOf(await refused)?.code, 'rule_abort');
+  assert.equal(paid.length, 1);
+  gear.dispose();
 });

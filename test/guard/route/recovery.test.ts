@@ -109,6 +109,28 @@ test('Retry-After is waited for within the cap, and not tried again beyond it', 
   assert.equal(long.times.length, 1);
 });
 
+test('Retry-After may be a date, which counts from the date of the response', async () => {
+  const date = 'Wed, 28 Feb 2024 23:59:50 GMT';
+  const named = { date, 'retry-after': 'Thu, 29 Feb 2024 00:00:05 GMT' };
+  for (const headers of [named, new Headers(named)]) {
+    const { clock, gear } = stage();
+    const tool = failing(Object.assign(new Error('slow'), { status: 503, headers }));
+    const result = gear.guard('search', tool.run(clock), { retry: { retries: 1, baseSecs: 0.1 } })();
+    await clock.elapse(14_999);
+    assert.equal(tool.times.length, 1);
+    await clock.elapse(1_000);
+    assert.equal(await result, 'found');
+  }
+  // A time that has passed, a date without that of the response, and any other text ask for no wait.
+  for (const headers of [{ date, 'retry-after': date }, { 'retry-after': date }, { date, 'retry-after': 'soon' }]) {
+    const { clock, gear } = stage();
+    const tool = failing(Object.assign(new Error('slow'), { status: 503, headers }));
+    const result = gear.guard('search', tool.run(clock), { retry: { retries: 1, baseSecs: 0.1 } })();
+    await clock.elapse(100);
+    assert.equal(await result, 'found');
+  }
+});
+
 test('a refusal is not tried again, and neither is a call that a person approved', async () => {
   const open = stage({ circuit_breaker: { failure_threshold: 2 } });
   const tool = failing(down(), down(), down());

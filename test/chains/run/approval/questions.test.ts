@@ -66,6 +66,19 @@ test('a missing, unavailable or failing approver aborts the run at once', async 
   }
 });
 
+test('an answer with other arguments is refused in a sentence of its own', async () => {
+  for (const edit of [{ args: [{ sum: 1 }] }, { isEdited: true }]) {
+    const { chains, abilities, store } = world({ approver: person({ approved: true, ...edit }) });
+    const run = await chains.run(asking);
+    assert.equal(run.end?.code, 'rule_unanswered');
+    assert.match(run.end?.message ?? '', /approved with other arguments, but a step runs with those of its chain/);
+    assert.deepEqual(abilities.ran, ['first']);
+    assert.notEqual(store.cards()[0]?.state, 'open');
+  }
+  const { chains } = world({ approver: person({ approved: false, args: [] }) });
+  assert.equal((await chains.run(asking)).end?.code, 'rule_declined');
+});
+
 test('the time to answer is a setting', async () => {
   const { chains, clock } = world({ approver: person(), policy: { approval: { timeout_secs: 7 } } });
   const running = chains.run(asking);
