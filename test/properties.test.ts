@@ -7,6 +7,7 @@ import { noOrders, subscribeToOrdersCell, withOrder, withoutTarget } from '../sr
 import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
+import { bindToolLimit } from '../src/core/controls/budget/tool-limit.ts';
 import {
   bindBreaker,
   bindDelegations,
@@ -140,6 +141,7 @@ const limits = {
   maxTreeCalls: 10,
   maxSpendCents: 9,
   maxTokens: 900,
+  maxModelCalls: 8,
   maxDurationSecs: 200,
   maxIdleSecs: 30,
 };
@@ -165,6 +167,7 @@ function panelOf(more: Partial<BreakerSettings>, rules: readonly Rule[] = operat
       cellOwner: 'self',
     })),
     ...bindTaskControls(task),
+    bindToolLimit('a', 9, task.cells.budget as never, limits),
   ];
 }
 
@@ -246,6 +249,7 @@ const coreCodes: readonly Code[] = [
   'denial_limit',
   'duration_limit',
   'idle_timeout',
+  'model_call_limit',
   'output_loop',
   'rule_abort',
   'rule_declined',
@@ -253,6 +257,7 @@ const coreCodes: readonly Code[] = [
   'token_limit',
   'token_spend_limit',
   'tool_call_limit',
+  'tool_limit',
   'tree_call_limit',
   'tool_loop',
 ];

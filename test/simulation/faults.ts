@@ -106,7 +106,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a call that ran out of time is never settled',
-    find: 'settleCall(runtime, this, failureOfTimeout, { stillRuns: true });',
+    find: `settleCall(runtime, this, failureOfTimeout, {
+      stillRuns: true,
+      failureText: describeTimeout(this.site.timeoutMs),
+    });`,
     replace: '',
   },
   {
