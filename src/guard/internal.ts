@@ -5,7 +5,13 @@
 
 export { digestApproval, digestWithSecret } from './approval/approval-digest.ts';
 export { markValue } from './approval/call-mark.ts';
-export { describeUnfitEdit, keepEditForm, readEditForm } from './approval/edited-args.ts';
+export {
+  describeUnfitEdit,
+  hookCardPrefix,
+  keepEditForm,
+  readEditForm,
+  removeEditForm,
+} from './approval/edited-args.ts';
 export {
   inputKey,
   readInput,

@@ -4,13 +4,17 @@ import { parseEditedArgs } from '../core/card.ts';
 import { describeUnfitEdit, keepEditForm, type Runtime, readInput, requestId } from '../guard/internal.ts';
 import type { InputEdits, Payload } from './hosts/hook-event.ts';
 
-/** Remembers with a question what an edited input must be like, so that the inbox can refuse another one. */
+/**
+ * Remembers with a question which fields an edited input must have, so that the inbox can refuse another one. A host
+ * that takes any object needs none.
+ */
 export function rememberEditForm(
   { store, settings }: Runtime,
   card: string,
   [input]: readonly unknown[],
   edits: InputEdits,
 ): void {
+  if (edits !== 'merge') return;
   keepEditForm(store, card, { fields: listKeptFields(input, edits) }, settings.approval.timeoutSecs * 1000);
 }
 

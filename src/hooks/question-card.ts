@@ -7,6 +7,7 @@ import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import {
   digestApproval,
+  hookCardPrefix,
   makeQuestionCard,
   openCard,
   type Runtime,
@@ -63,7 +64,7 @@ export async function askByCard(
   if (digest === undefined) return { refusalCode: 'rule_unanswered' };
   const question = { task: task.id, title, digest, canEdit: edits !== undefined };
   for (let tries = 1; tries <= questionTriesMax; tries++) {
-    const id = `hook-${shortDigest(digest)}-${tries}`;
+    const id = `${hookCardPrefix}${shortDigest(digest)}-${tries}`;
     const card = store.card(id);
     if (card === undefined) {
       if (edits !== undefined) (await import('./edited-input.ts')).rememberEditForm(runtime, id, args, edits);

@@ -13,6 +13,7 @@ import {
   describeUnfitEdit,
   readEditForm,
   readInput,
+  removeEditForm,
   removeExpiredInputs,
   requestId,
   storeInput,
@@ -132,6 +133,7 @@ export async function answerQuestion(
     const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `there is no card ${sanitizeText(card.id)} any more`);
   }
+  if (card.actions.includes('approve_edited')) removeEditForm(store, card.id);
   await store.shared.settled();
   return answeredCard;
 }

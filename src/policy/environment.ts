@@ -174,9 +174,11 @@ function findNear(name: string, variables: readonly EnvironmentVariable[]): stri
     const missing = countMissing(words, path.toUpperCase().split(/[._]/));
     // A single word is a name only if it is the whole name of a setting.
     const isNamed = words.length > 1 || path.split('.').at(-1)?.toUpperCase() === words[0];
-    return missing === undefined || !isNamed ? [] : [{ name: names.at(-1), missing }];
+    // Of two that are as near, a limit of the task is meant.
+    const distance = missing === undefined || !isNamed ? undefined : missing * 2 - Number(path.startsWith('task.'));
+    return distance === undefined ? [] : [{ name: names.at(-1), distance }];
   });
-  return extraWords.toSorted((one, other) => one.missing - other.missing)[0]?.name;
+  return extraWords.toSorted((one, other) => one.distance - other.distance)[0]?.name;
 }
 
 /** How many words of a setting a name leaves out; undefined if the name has others, or in another order. */

@@ -65,7 +65,7 @@ const runChain = (...options: readonly string[]) =>
 test('attack 28: a daemon of a chain step has the grace, is ended and named, and the step is done', long, async () => {
   const { command, name } = sleeper();
   writeChain(`setsid ${command} & echo $!`);
-  const { code, out, err } = await runChain('--grace', '1', '--id', 'named');
+  const { code, out, err } = await runChain('--grace', '1s', '--id', 'named');
   assert.equal(code, 0, err);
   assert.equal(named(name).length, 0, 'ended before the chain went on');
   assert.match(out, /go {2}ended 1 program that the step go left running: sleep \(\d+\)/);
@@ -74,7 +74,7 @@ test('attack 28: a daemon of a chain step has the grace, is ended and named, and
 
 test('what a failing chain step left running is in --json, and in a card if it worked on', long, async () => {
   writeChain('setsid sh -c "while :; do :; done" & exit 3');
-  const { code, out, err } = await runChain('--grace', '1', '--json');
+  const { code, out, err } = await runChain('--grace', '1s', '--json');
   assert.equal(code, 1, err);
   const [step] = (JSON.parse(out) as RunState).steps;
   assert.match(step!.reason!, /exit code 3/);

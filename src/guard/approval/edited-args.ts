@@ -44,8 +44,18 @@ export function keepEditForm(store: Store, cardId: string, form: EditForm, keepM
 /** Reads the form that edited arguments of a card must have; undefined if any will do. */
 export async function readEditForm(store: Store, cardId: string): Promise<EditForm | undefined> {
   const text = await readInput(store, formId(cardId));
-  return text === undefined ? undefined : JSON.parse(text);
+  // Every host with hooks takes one object.
+  if (text === undefined) return cardId.startsWith(hookCardPrefix) ? { fields: [] } : undefined;
+  return JSON.parse(text);
 }
+
+/** Forgets the form of an edit, once its question is answered. */
+export function removeEditForm(store: Store, cardId: string): void {
+  removeInput(store, formId(cardId));
+}
+
+/** The ids of questions that a hook asks begin so. */
+export const hookCardPrefix = 'hook-';
 
 /** Why edited arguments do not have the form that the host needs, or undefined. */
 export function describeUnfitEdit(args: readonly unknown[], { fields }: EditForm): string | undefined {

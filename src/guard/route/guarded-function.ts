@@ -85,7 +85,11 @@ class GuardedCalls {
         }
       }
     } catch (error) {
-      if (error instanceof RangeError) stackRoom.isTight = true;
+      try {
+        if (error instanceof RangeError) stackRoom.isTight = true;
+      } catch {
+        // A hostile value.
+      }
       return this.deliver(refuseOnError(runtime, 'admit', target.name, error), site, attempt);
     }
     if (admission === undefined) return this.recover(self, site, args);
@@ -196,7 +200,14 @@ class GuardedCalls {
       isDone = true;
       return this.settle(call, result);
     } catch (error) {
-      if (error instanceof RangeError && (error.message === overflowMessage || error.message === overflowSentence)) {
+      let isOverflow = false;
+      try {
+        isOverflow =
+          error instanceof RangeError && (error.message === overflowMessage || error.message === overflowSentence);
+      } catch {
+        // A hostile value.
+      }
+      if (isOverflow) {
         stackRoom.isTight = true;
         if (call?.settled !== true) {
           const run = () => {
@@ -271,7 +282,13 @@ function settleInTime(call: LiveCall, promise: Promise<unknown>, options: GuardO
       });
       promise.then((value) => resolve(settleResult(call, value, options, false)), fail);
     } catch (error) {
-      if (error instanceof RangeError) {
+      let isRangeError = false;
+      try {
+        isRangeError = error instanceof RangeError;
+      } catch {
+        // A hostile value.
+      }
+      if (isRangeError) {
         stackRoom.isTight = true;
         const run = () => {
           if (!call.settled) fail(error);

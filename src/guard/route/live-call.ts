@@ -53,7 +53,13 @@ export function settleCall(
   try {
     settleAction(runtime, site, permit, outcome, atMs ?? runtime.clock.nowMs(), settling);
   } catch (error) {
-    if (error instanceof RangeError && breaker !== undefined && breaker.cell.state.inFlight === inFlight) {
+    let isRangeError = false;
+    try {
+      isRangeError = error instanceof RangeError;
+    } catch {
+      // A hostile value.
+    }
+    if (isRangeError && breaker !== undefined && breaker.cell.state.inFlight === inFlight) {
       // The stack has overflowed before the breaker got its slot back.
       stackRoom.isTight = true;
       const run = () => settleCall(runtime, call, outcome, settling, atMs);

@@ -2,7 +2,8 @@
  * Keeps the books right after a stack overflow. An overflow can end any function of ours halfway; so the settlement of
  * a call is then put off until the stack has room, and from the first overflow on a call needs room to be admitted.
  *
- * Code that handles an overflow may have no stack left for a call of a function: it assigns to `stackRoom` directly.
+ * Code that handles an overflow may have no stack left for a call of a function: it assigns to `stackRoom` directly,
+ * and looks at the error in place, in a `try`, because a hostile value may throw when it is looked at.
  */
 
 /** A settlement that waits for room on the stack. */

@@ -77,9 +77,10 @@ test('a blocked reader of the output delays the agent, and the limits still appl
 
 test('a large output is passed on completely, with bounded memory', long, async () => {
   const lines = 250_000;
-  const program = `const line = 'x'.repeat(999) + '\\n'; let left = ${lines};
+  // Lines that are all alike would be a loop.
+  const program = `const line = () => (left + ' ' + left.toString(36)).padEnd(999, 'x') + '\\n'; let left = ${lines};
     const { stdout } = process;
-    const more = () => { while (left-- > 0) if (!stdout.write(line)) return stdout.once('drain', more); };
+    const more = () => { while (left-- > 0) if (!stdout.write(line())) return stdout.once('drain', more); };
     more();`;
   const { child, finished } = home.start(['run', '--raw', '--', process.execPath, '-e', program]);
   let bytes = 0;
