@@ -21,6 +21,8 @@ const commands = {
   resume: async () => ({ command: (await import('./commands/tasks.ts')).resumeCommand }),
   trip: async () => ({ command: (await import('./commands/breakers.ts')).tripCommand }),
   reset: async () => ({ command: (await import('./commands/breakers.ts')).resetCommand }),
+  hold: async () => ({ command: (await import('./commands/breakers.ts')).holdCommand }),
+  release: async () => ({ command: (await import('./commands/breakers.ts')).releaseCommand }),
   policy: () => import('./commands/policy.ts'),
   rules: () => import('./commands/rules.ts'),
   prompt: () => import('./commands/prompt.ts'),
@@ -34,7 +36,7 @@ type CommandLoader = () => Promise<{ readonly command: Command }>;
 const helpSections: Readonly<Record<string, readonly (keyof typeof commands)[]>> = {
   'Run an agent under limits': ['run', 'init', 'doctor', 'demo'],
   'See what happens, and answer': ['status', 'tail', 'inbox'],
-  'Stop and release by hand': ['halt', 'pause', 'resume', 'trip', 'reset'],
+  'Stop and release by hand': ['halt', 'pause', 'resume', 'trip', 'reset', 'hold', 'release'],
   'Set limits and rules': ['policy', 'rules', 'prompt'],
   'Run a fixed plan': ['chain'],
   'Called by agents': ['hook'],

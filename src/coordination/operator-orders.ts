@@ -1,4 +1,4 @@
-/** Applies operator orders (halts, pauses, trips) from one cell that every gear on the store reads. */
+/** Applies operator orders (halts, pauses, trips, holds) from one cell that every gear on the store reads. */
 
 import { handTrip, openBreaker } from '../core/controls/breaker/phases.ts';
 import { orderKeepMs } from '../core/limits.ts';
@@ -16,11 +16,13 @@ export interface Order {
   readonly untilMs?: number;
 }
 
-/** The current orders. Halts apply to tasks that had started before the order, pauses and trips also to later ones. */
+/** The current orders. Halts apply to tasks that had started before the order, the others also to later ones. */
 export interface Orders {
   readonly halts: readonly Order[];
   readonly pauses: readonly Order[];
   readonly trips: readonly Order[];
+  /** Tools whose breakers stay open until they are released; absent = none. */
+  readonly holds?: readonly Order[];
 }
 
 /** The state of the orders cell before the first order. */
@@ -77,8 +79,9 @@ export function subscribeToOrdersCell<T extends OrderedTask>(cell: Cell<Orders>,
       applyHaltsAndPauses();
     }
     if (call === undefined) return undefined;
-    const { pauses, trips } = cell.state;
+    const { pauses, trips, holds } = cell.state;
     if (trips.length > 0) applyTrip(call, trips, atMs);
+    if (holds !== undefined) applyHold(call, holds, atMs);
     if (pauses.length === 0) return undefined;
     if (call.task !== undefined) return applyPause(call.task as T);
     const order = pauses.find(({ target }) => target === null);
@@ -112,6 +115,15 @@ function applyTrip({ breaker }: OrderedCall, trips: readonly Order[], atMs: numb
   control.change?.((state) => {
     if (state.openedAtMs < order.atMs)
       openBreaker(state, openSettingsUntil(settings, order, atMs), atMs, handTrip, order.untilMs);
+  }, atMs);
+}
+
+/** Holds a breaker that did not exist when its name was held. */
+function applyHold({ breaker }: OrderedCall, holds: readonly Order[], atMs: number): void {
+  if (breaker === undefined || breaker.cell.state.heldAtMs >= 0) return;
+  if (!holds.some(({ target }) => target === breaker.name)) return;
+  breaker.control.change?.((state) => {
+    state.heldAtMs = Math.max(0, atMs);
   }, atMs);
 }
 

@@ -69,11 +69,11 @@ export interface AnsweredCard extends Card {
 export interface AnswerOrigin {
   /**
    * How it was told apart from an agent. `operator`: no guarded agent started it. `code`: a person typed a code at the
-   * terminal. `unattended`: a trusted policy allows answers without a terminal. `agent`: a guarded agent gave the
-   * order, which only a halt allows.
+   * terminal. `unattended`: a trusted policy allows answers without a terminal. `token`: a request to `switchgear
+   * serve` with a token of an operator. `agent`: a guarded agent gave the order, which only a halt allows.
    */
-  readonly how: 'operator' | 'code' | 'unattended' | 'agent';
-  /** Names and ids of the process and its ancestors. */
+  readonly how: 'operator' | 'code' | 'unattended' | 'token' | 'agent';
+  /** Names and ids of the process and its ancestors, or the reason why they are unknown. */
   readonly processes: string;
   /** What `--by` says. */
   readonly note?: string;

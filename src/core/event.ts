@@ -322,7 +322,7 @@ export type EntryBody =
   | { readonly type: 'store-degraded' | 'store-recovered'; readonly reason: string }
   | {
       readonly type: 'order-given';
-      readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset';
+      readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset' | 'hold' | 'release';
       /** The task or tool; null = all. */
       readonly target: string | null;
       readonly reason: string;

@@ -29,17 +29,19 @@ export interface OperatorRequest {
   readonly askForCode: (reason: string) => Promise<boolean | undefined>;
   /** The place of the process; found by default. */
   readonly placement?: Placement;
+  /** The person that a token names. The holder of a token is not asked for a code. */
+  readonly tokenHolder?: string | undefined;
 }
 
 /** Returns the operator, or throws `operator_required`. */
 export async function authorizeOperator(store: Store, request: OperatorRequest): Promise<Operator> {
-  const { effect, env, note, allowsUnattended, askForCode } = request;
+  const { effect, env, note, allowsUnattended, askForCode, tokenHolder } = request;
   const placement = request.placement ?? (await placeProcess(store, env));
   const identify = (how: AnswerOrigin['how']): Operator => ({
-    by: userName(),
+    by: tokenHolder ?? userName(),
     from: {
-      how,
-      processes: formatProcessChain(placement.chain),
+      how: tokenHolder !== undefined && how === 'operator' ? 'token' : how,
+      processes: describeProcesses(placement),
       ...(note !== undefined && { note: note.slice(0, reasonLengthMax) }),
     },
   });
@@ -52,13 +54,19 @@ export async function authorizeOperator(store: Store, request: OperatorRequest):
       throw belowAgentError(placement.agent);
     case 'unknown': {
       // An emergency stop must work from everywhere.
-      if (effect !== 'loosen') return identify('operator');
+      if (effect !== 'loosen' || tokenHolder !== undefined) return identify('operator');
       const isCodeRight = await askForCode(placement.reason);
       if (isCodeRight === true) return identify('code');
       if (isCodeRight === undefined && (await allowsUnattended())) return identify('unattended');
       throw unplacedError(placement.reason, isCodeRight === undefined);
     }
   }
+}
+
+/** The chain of processes, or why it is unknown. */
+function describeProcesses(placement: Placement): string {
+  const { chain } = placement;
+  return chain.links.length === 0 && placement.kind === 'unknown' ? placement.reason : formatProcessChain(chain);
 }
 
 /** The error for a command of an agent. It says where a person can answer. */

@@ -2,6 +2,7 @@
 
 import { openSettingsUntil, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
+import { breakerMetrics } from '../core/controls/breaker/metrics.ts';
 import { handTrip, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
 import { type BreakerState, initialBreaker } from '../core/controls/breaker/state.ts';
 import { SwitchgearError } from '../core/error.ts';
@@ -35,6 +36,14 @@ export interface StoredBreaker {
   /** Trips so far. */
   readonly trips: number;
   readonly cause: string;
+  /** Grows with every change of phase. */
+  readonly generation: number;
+  /** Trips in the last hour. */
+  readonly tripsPerHour: number;
+  /** The share of failed calls in the window, as last stored; absent below the minimum of calls. */
+  readonly failureRate?: number;
+  /** Milliseconds in open since the breaker was last closed, the current period included. */
+  readonly openMs: number;
   /** The time of the next probe; absent if only a reset closes the breaker, or if the breaker is not open. */
   readonly untilMs?: number;
 }
@@ -47,7 +56,8 @@ export async function readStoredBreakers(store: CrossProcessStore): Promise<read
 }
 
 function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): readonly StoredBreaker[] {
-  const { phase, run, streak, trips, cause, openUntilMs, heldAtMs } = (storedState ?? {}) as BreakerState;
+  const breaker = (storedState ?? {}) as BreakerState;
+  const { phase, run, streak, trips, cause, openUntilMs, heldAtMs, generation } = breaker;
   const [, project = '', scope = '', ...rest] = key.split('/').map(decodeKeyPart);
   const name = rest.at(-1);
   if (name === undefined || phase === undefined) return []; // A cell of another kind.
@@ -66,6 +76,8 @@ function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): re
       inARow: streak,
       trips,
       cause,
+      generation,
+      ...readWindowMetrics(breaker, atMs),
       ...(isOpen && heldAtMs < 0 && openUntilMs >= 0 && { untilMs: openUntilMs }),
     },
   ];
@@ -92,6 +104,17 @@ const lastErrorEntriesMax = 2_000;
 function hasFailed({ state, failures }: StoredBreaker): boolean {
   return state !== 'CLOSED' || failures > 0;
 }
+
+/** The metrics of a stored breaker; the store does not have its settings, so the default window is assumed. */
+function readWindowMetrics(state: BreakerState, atMs: number) {
+  const settings = { ...defaultBreaker, rateWindow: state.buckets === null ? 'calls' : 'time' } as const;
+  const metrics = breakerMetrics(state, settings, noAlerts, atMs);
+  const { failure_rate: failureRate, trips_per_hour: tripsPerHour, time_in_open_state: openMs } = metrics;
+  const isRate = failureRate !== undefined && failureRate >= 0 && failureRate <= 1;
+  return { tripsPerHour, openMs: Math.round(openMs), ...(isRate && { failureRate }) };
+}
+
+const noAlerts = { tripsPerHour: Infinity, failureRate: 1, timeInOpenSecs: Infinity };
 
 /** Whether a breaker differs from a new one, so that a reset changes it. */
 export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {
@@ -186,7 +209,7 @@ function makeResetChange(store: CrossProcessStore, { key, name }: StoredBreaker,
 }
 
 /** A change of one breaker; `update` writes into the state and returns the journal entry. */
-function makeBreakerChange(
+export function makeBreakerChange(
   store: CrossProcessStore,
   key: string,
   atMs: number,

@@ -151,24 +151,31 @@ export async function commitOrder(
 ): Promise<boolean> {
   const atMs = store.clock.nowMs();
   const entries: readonly PendingEntry[] = entry === undefined ? [] : [{ body: entry, place: {}, atMs }];
-  let isFull = false;
+  let fullKind: 'pauses' | 'holds' | undefined;
   const ordersChange: Change<Orders> = {
     cell: ordersCell(store),
     update(state) {
       const active = { ...state, halts: activeOrders(state.halts, atMs), trips: activeOrders(state.trips, atMs) };
       const next = change(active, atMs);
-      isFull = next !== undefined && next.pauses.length > ordersMax;
-      if (isFull) return 'refuse'; // Dropping an old pause would resume its task.
+      fullKind = next && findFullKind(next);
+      if (fullKind !== undefined) return 'refuse'; // Dropping an old pause would resume its task.
       if (next === undefined) return otherChanges.length > 0 ? 'keep' : 'refuse';
       return { state: { ...next, halts: next.halts.slice(-ordersMax), trips: next.trips.slice(-ordersMax) } };
     },
   };
   const result = await store.shared.commit({ changes: [ordersChange as Change, ...otherChanges], entries });
   if (result.status === 'committed') return true;
-  if (isFull)
-    throw new SwitchgearError('orders_full', `at most ${ordersMax} single tasks can be paused: use pause --all`);
+  if (fullKind !== undefined) {
+    const things = fullKind === 'pauses' ? 'single tasks can be paused: use pause --all' : 'tools can be held';
+    throw new SwitchgearError('orders_full', `at most ${ordersMax} ${things}`);
+  }
   if (result.status === 'rejected' && result.by === 'cell') return false;
   throw storeWriteError(result.status === 'unavailable' ? result.reason : 'the store is full');
+}
+
+function findFullKind({ pauses, holds = [] }: Orders): 'pauses' | 'holds' | undefined {
+  if (pauses.length > ordersMax) return 'pauses';
+  return holds.length > ordersMax ? 'holds' : undefined;
 }
 
 /** The error for a change that the store did not accept. */

@@ -50,12 +50,16 @@ export type FollowUpResult = { readonly card: Card } & (
   | { readonly status: 'recorded' } // The program that ran the task reads the answer.
 );
 
-/** Answers the card of a run and pauses or deletes the run; the caller resumes the run if the result says so. */
+/**
+ * Answers the card of a run and pauses or deletes the run; the caller resumes the run if the result says so. A caller
+ * that cannot gets the error `needs_terminal`, and the card stays open.
+ */
 export async function followUpOnRun(
   store: CrossProcessStore,
   idPrefix: string,
   followUp: RunFollowUp,
   operator: Operator,
+  canResume = true,
 ): Promise<FollowUpResult> {
   const atMs = store.clock.nowMs();
   const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
@@ -63,6 +67,7 @@ export async function followUpOnRun(
   const { action } = followUp;
   if (run === undefined) return recordAnswer(store, card, followUp, operator);
   const isAwaited = run.state === 'waiting' && isAlive(run.owner);
+  if (!isAwaited && !canResume && (action === 'retry' || action === 'narrow')) throw needsTerminalError(card, action);
   // The waiting process reads the new request from the record as soon as it sees the answer.
   if (isAwaited && 'prompt' in followUp && followUp.prompt !== undefined)
     await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
@@ -80,6 +85,16 @@ export async function followUpOnRun(
       deleteRun(store, run.task);
       return { card: answeredCard, status: action === 'replan' ? 'replanned' : 'dismissed' };
   }
+}
+
+function needsTerminalError(card: Card, action: 'retry' | 'narrow'): SwitchgearError {
+  const command = `switchgear inbox ${action} ${sanitizeText(card.id)}${action === 'narrow' ? ' "REQUEST"' : ''}`;
+  return new SwitchgearError(
+    'needs_terminal',
+    card.state === 'open'
+      ? `no process waits for this answer; start the agent again in a terminal: ${command}`
+      : describeEarlierAnswer(card),
+  );
 }
 
 /** Records the answer to a card that no stored run belongs to: the program that ran the task reads and acts on it. */

@@ -12,6 +12,7 @@ import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { runCallsVariable } from '../../guard/internal.ts';
+import { openChainRuns, resolveRunId } from '../../operator/chain-runs.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { CheckedPolicy } from '../../policy/index.ts';
 import type { Approver } from '../../ports/approver.ts';
@@ -27,7 +28,7 @@ import { findStoreAddress, withStore } from '../store-option.ts';
 import { collectAbilitySources } from './abilities.ts';
 import { createLiveOutput } from './live-output.ts';
 import { describeRunEnd, exitCodeFor } from './report.ts';
-import { createReadOnlyChains, makeCommandHints, resolveRunId } from './runs.ts';
+import { makeCommandHints } from './runs.ts';
 
 const knownSwitches = ['--json', '--explain', '--no-wait', '--verbose', '--leave', '--wait-tree'];
 const valueOptions = ['--store', '--policy', '--mcp', '--grace'];
@@ -83,7 +84,7 @@ export async function resumeChain(args: readonly string[], terminal: Terminal): 
   return reportUsageErrors(terminal, async () => {
     const { policy } = await loadChainPolicy(parsedArgs, terminal);
     const sources = async (store: CrossProcessStore) => {
-      const { origin } = await createReadOnlyChains(store).show(await resolveRunId(createReadOnlyChains(store), id));
+      const { origin } = await openChainRuns(store).show(await resolveRunId(openChainRuns(store), id));
       return findSources(parsedArgs, terminal, policy, findChainFolder(origin, terminal));
     };
     return runInStore(parsedArgs, terminal, policy, sources, async (chains, signal, wait) =>

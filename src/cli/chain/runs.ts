@@ -1,9 +1,9 @@
 /** The commands `switchgear chain list`, `show`, `cancel` and `resolve` for the runs of a store. */
 
-import { type Chains, createChains } from '../../chains/run/chains.ts';
 import type { RunState } from '../../chains/run/state/run-state.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { cancelChainRunFor, openChainRuns, resolveChainRunFor, resolveRunId } from '../../operator/chain-runs.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import { quoteWord } from '../../platform/shell-programs.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -39,25 +39,10 @@ function quoteForShell(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : quoteWord(text);
 }
 
-/** Finds the full id of a run by its prefix. */
-export async function resolveRunId(chains: Chains, id: string): Promise<string> {
-  const ids = (await chains.list()).map((run) => run.id);
-  if (ids.includes(id)) return id;
-  const matches = ids.filter((each) => each.startsWith(id));
-  if (matches.length === 1) return matches[0]!;
-  const why = matches.length === 0 ? 'there is no run' : `${matches.length} runs begin with`;
-  throw new SwitchgearError('unknown_run', `${why} ${JSON.stringify(id)}; switchgear chain list --all names them`);
-}
-
-/** The runs of a store without abilities, for reading only. */
-export function createReadOnlyChains(store: CrossProcessStore): Chains {
-  return createChains({ store, abilities: [], log: 'silent', env: {} });
-}
-
 async function withChains<T>(
   parsedArgs: ParsedArgs,
   terminal: Terminal,
-  work: (chains: Chains, store: CrossProcessStore) => Promise<T>,
+  work: (store: CrossProcessStore) => Promise<T>,
 ): Promise<T> {
   const address = findStoreAddress(parsedArgs, terminal);
   if (!storeExists(address))
@@ -65,15 +50,15 @@ async function withChains<T>(
       'unknown_run',
       `the store ${address.name} does not exist yet: nothing has used it, or --store names another one`,
     );
-  return withStore(address, (store) => work(createReadOnlyChains(store), store));
+  return withStore(address, work);
 }
 
 export async function listChainRuns(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json', '--all'], 0, ['--store']);
   const { allRuns, atMs } = storeExists(findStoreAddress(parsedArgs, terminal))
-    ? await withChains(parsedArgs, terminal, async (chains, { clock }) => ({
-        allRuns: await chains.list(),
-        atMs: clock.nowMs(),
+    ? await withChains(parsedArgs, terminal, async (store) => ({
+        allRuns: await openChainRuns(store).list(),
+        atMs: store.clock.nowMs(),
       }))
     : { allRuns: [], atMs: 0 };
   const runs = allRuns
@@ -107,14 +92,15 @@ function describeInterruption(run: Pick<RunState, 'id' | 'status' | 'owner'>, at
 export async function showChainRun(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json', '--outputs'], 1, ['--store']);
   const name = requireRunId(parsedArgs, 'show');
-  await withChains(parsedArgs, terminal, async (chains, { clock }) => {
+  await withChains(parsedArgs, terminal, async (store) => {
+    const chains = openChainRuns(store);
     const id = await resolveRunId(chains, name);
     const run = await chains.show(id);
     const outputs = parsedArgs.switches.has('--outputs') ? await chains.outputs(id) : undefined;
     if (parsedArgs.switches.has('--json'))
       terminal.out(JSON.stringify({ ...run, ...(outputs && { outputs }) }, null, 2));
     else
-      for (const line of formatRun(run, outputs, makeCommandHints(parsedArgs, clock), createPaint(terminal)))
+      for (const line of formatRun(run, outputs, makeCommandHints(parsedArgs, store.clock), createPaint(terminal)))
         terminal.out(line);
   });
   return exitCodes.ok;
@@ -123,10 +109,10 @@ export async function showChainRun(args: readonly string[], terminal: Terminal):
 export async function cancelChainRun(args: readonly string[], terminal: Terminal): Promise<number> {
   const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--by']);
   const name = requireRunId(parsedArgs, 'cancel');
-  await withChains(parsedArgs, terminal, async (chains, store) => {
+  await withChains(parsedArgs, terminal, async (store) => {
     const { clock } = store;
-    const { by } = await identifyOperator(store, parsedArgs, terminal, 'tighten');
-    const run = await chains.cancel(await resolveRunId(chains, name), by);
+    const operator = await identifyOperator(store, parsedArgs, terminal, 'tighten');
+    const run = await cancelChainRunFor(store, name, operator);
     terminal.out(
       parsedArgs.switches.has('--json')
         ? JSON.stringify(run, null, 2)
@@ -142,13 +128,11 @@ export async function resolveChainRun(args: readonly string[], terminal: Termina
   const how = parsedArgs.positionals[1];
   if (how !== 'done' && how !== 'redo') throw verbError('chain resolve ID', ['done', 'redo'], how);
   const output = parseOutput(parsedArgs, how);
-  await withChains(parsedArgs, terminal, async (chains, store) => {
+  await withChains(parsedArgs, terminal, async (store) => {
     const { clock } = store;
-    const { by } = await identifyOperator(store, parsedArgs, terminal, 'loosen');
-    const run = await chains.resolve(await resolveRunId(chains, name), how, {
-      by,
-      ...(output && { output: output.value }),
-    });
+    const operator = await identifyOperator(store, parsedArgs, terminal, 'loosen');
+    const { by } = operator;
+    const run = await resolveChainRunFor(store, name, { how, ...(output && { output: output.value }) }, operator);
     if (parsedArgs.switches.has('--json')) return terminal.out(JSON.stringify(run, null, 2));
     const { storeOption } = makeCommandHints(parsedArgs, clock);
     terminal.out(`Settled by ${sanitizeText(by)}. Go on: switchgear chain resume ${run.id}${storeOption}`);

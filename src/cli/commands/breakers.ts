@@ -4,6 +4,7 @@ import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import { secsMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
+import { effectsOfHolds, holdBreakers, releaseBreakers } from '../../operator/breaker-holds.ts';
 import { resetBreakers, type StoredBreaker, tripBreakers } from '../../operator/breakers.ts';
 import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
@@ -83,4 +84,35 @@ function reportReset(
   const heldBreakers = breakers.filter((each) => each.held);
   if (heldBreakers.length > 0)
     out(`${formatCount(heldBreakers.length, 'breaker')} held by a program: calls stay refused until it releases them.`);
+}
+
+export const holdCommand = createHoldCommand('hold', [
+  'hold TOOL [--reason T]           keep the breakers of a tool open until they are released',
+]);
+
+export const releaseCommand = createHoldCommand('release', [
+  'release TOOL                     release held breakers of a tool, also those that a program holds',
+]);
+
+function createHoldCommand(order: 'hold' | 'release', usage: readonly string[]): Command {
+  return {
+    usage,
+    run(args, terminal) {
+      const parsedArgs = readArgs(args, ['--json'], 1, order === 'hold' ? ['--store', '--reason'] : ['--store']);
+      const [target] = parsedArgs.positionals;
+      if (target === undefined || target === '') throw usageError('missing argument TOOL');
+      const reason = parseOrderReason(parsedArgs);
+      return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
+        const operator = await identifyOperator(store, parsedArgs, terminal, effectsOfHolds[order]);
+        const change = order === 'hold' ? holdBreakers : releaseBreakers;
+        const breakers = await change(store, { target, reason, ...operator });
+        const name = sanitizeText(target);
+        if (parsedArgs.switches.has('--json'))
+          terminal.out(JSON.stringify({ tool: target, [order]: breakers.map(({ key }) => key) }, null, 2));
+        else if (order === 'hold') terminal.out(`${name} is held: calls are refused until switchgear release ${name}`);
+        else terminal.out(`released ${name}`);
+        return exitCodes.ok;
+      });
+    },
+  };
 }

@@ -1,5 +1,6 @@
 /** The commands `switchgear inbox retry|narrow|pause|replan|dismiss`: continue or end a halted, paused or lost run. */
 
+import { effectOfVerb, makeFollowUp } from '../../operator/answers.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import { followUpOnRun, type RunFollowUp } from '../../operator/run-follow-up.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
@@ -10,18 +11,11 @@ import { identifyOperator } from '../policy/operator-option.ts';
 export type InboxVerb = (store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal) => Promise<number>;
 
 export const runVerbs: Readonly<Record<RunFollowUp['action'], InboxVerb>> = {
-  retry: createVerb(() => ({ action: 'retry' })),
-  narrow: createVerb(({ positionals }) => {
-    const prompt = positionals[2]?.trim();
-    if (!prompt) throw usageError('missing argument REQUEST: switchgear inbox narrow ID "a smaller request"');
-    return { action: 'narrow', prompt };
-  }),
-  pause: createVerb(() => ({ action: 'pause' })),
-  replan: createVerb(({ positionals }) => {
-    const prompt = positionals[2]?.trim();
-    return prompt ? { action: 'replan', prompt } : { action: 'replan' };
-  }),
-  dismiss: createVerb(() => ({ action: 'dismiss' })),
+  retry: createVerb('retry'),
+  narrow: createVerb('narrow'),
+  pause: createVerb('pause'),
+  replan: createVerb('replan'),
+  dismiss: createVerb('dismiss'),
 };
 
 export const runUsage = [
@@ -32,12 +26,14 @@ export const runUsage = [
   'inbox dismiss ID                 close the card and delete the run',
 ];
 
-function createVerb(parseFollowUp: (parsedArgs: ParsedArgs) => RunFollowUp): InboxVerb {
+function createVerb(verb: RunFollowUp['action']): InboxVerb {
   return async (store, parsedArgs, terminal) => {
-    const followUp = parseFollowUp(parsedArgs);
+    const request = parsedArgs.positionals[2];
+    if (verb === 'narrow' && !request?.trim())
+      throw usageError('missing argument REQUEST: switchgear inbox narrow ID "a smaller request"');
+    const followUp = makeFollowUp(verb, request);
     const asJson = parsedArgs.switches.has('--json');
-    const effect = followUp.action === 'pause' ? 'tighten' : 'loosen';
-    const operator = await identifyOperator(store, parsedArgs, terminal, effect);
+    const operator = await identifyOperator(store, parsedArgs, terminal, effectOfVerb(verb));
     const result = await followUpOnRun(store, parsedArgs.positionals[1]!, followUp, operator);
     if (asJson) terminal.out(JSON.stringify(result.card, null, 2));
     const print = asJson ? () => undefined : terminal.out;

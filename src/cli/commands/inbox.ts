@@ -1,15 +1,12 @@
 /** The command `switchgear inbox`: lists, shows and answers cards. */
 
 import { readFileSync } from 'node:fs';
-import {
-  dropStandingApproval,
-  listStandingApprovals,
-  type StandingApproval,
-} from '../../chains/run/approval/standing-approvals.ts';
+import type { StandingApproval } from '../../chains/run/approval/standing-approvals.ts';
 import { type CardAction, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
+import { approvalLifetimes, effectOfVerb, questionActionOf } from '../../operator/answers.ts';
 import {
   answerQuestion,
   describeCardState,
@@ -23,6 +20,7 @@ import {
   sortCards,
 } from '../../operator/cards.ts';
 import { sanitizeText } from '../../operator/format.ts';
+import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import {
   type Command,
@@ -37,12 +35,6 @@ import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';
-
-const approvalActions: Readonly<Record<string, CardAction>> = {
-  once: 'approve',
-  run: 'approve_run',
-  always: 'approve_always',
-};
 
 export const command: Command = {
   usage: [
@@ -157,10 +149,10 @@ async function show(
 
 const approve: InboxVerb = (store, parsedArgs, terminal) => {
   const lifetime = parsedArgs.values.get('--for') ?? 'once';
-  const answer = Object.hasOwn(approvalActions, lifetime) ? approvalActions[lifetime] : undefined;
-  if (answer === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(lifetime)}`);
+  const known = approvalLifetimes.find((each) => each === lifetime);
+  if (known === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(lifetime)}`);
   const path = parsedArgs.values.get('--edit');
-  if (path === undefined) return answerCard(store, parsedArgs, terminal, answer);
+  if (path === undefined) return answerCard(store, parsedArgs, terminal, questionActionOf(known));
   // An edit is for one call: no approval for longer may grow out of it.
   if (parsedArgs.values.has('--for')) throw usageError('--edit approves one call: it cannot be combined with --for');
   return answerCard(store, parsedArgs, terminal, 'approve_edited', readEditedArgs(path));
@@ -187,7 +179,7 @@ async function answerCard(
   answer: CardAction,
   editedArgs?: string,
 ): Promise<number> {
-  const effect = answer === 'decline' ? 'tighten' : 'loosen';
+  const effect = effectOfVerb(answer === 'decline' ? 'decline' : 'approve');
   const operator = await identifyOperator(store, parsedArgs, terminal, effect);
   const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, operator, editedArgs);
   if (parsedArgs.switches.has('--json')) {
@@ -209,13 +201,12 @@ async function answerCard(
 
 async function standing(store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal): Promise<number> {
   const { values, switches } = parsedArgs;
-  const all = await listStandingApprovals(store);
+  const all = await readStandingApprovals(store);
   const wanted = values.get('--drop');
   if (wanted !== undefined) {
-    const approval = findByIdPrefix(all, wanted, 'standing approval');
-    const { by } = await identifyOperator(store, parsedArgs, terminal, 'tighten');
-    await dropStandingApproval(store, approval, by);
-    await store.shared.settled();
+    const { id } = findByIdPrefix(all, wanted, 'standing approval');
+    const operator = await identifyOperator(store, parsedArgs, terminal, 'tighten');
+    const approval = await revokeStandingApproval(store, id, operator);
     terminal.out(
       switches.has('--json')
         ? JSON.stringify(approval, null, 2)

@@ -1,33 +1,17 @@
 /** The command `switchgear status`: breakers, tasks, budgets, orders and open cards of every process on a store. */
 
-import { activeOrders, noOrders, type Order, type Orders, ordersCell } from '../../coordination/operator-orders.ts';
+import type { Order, Orders } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { describeOpening } from '../../core/messages/entry-words.ts';
 import { formatUse } from '../../core/quote.ts';
-import { hasCounted, readStoredBreakers, type StoredBreaker, withLastErrors } from '../../operator/breakers.ts';
-import { formatBudget, readStoredBudgets, type StoredBudget } from '../../operator/budgets.ts';
+import { hasCounted, type StoredBreaker } from '../../operator/breakers.ts';
+import { formatBudget, type StoredBudget } from '../../operator/budgets.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
-import { listTasks, type OperatorTask } from '../../operator/tasks.ts';
-import type { CrossProcessStore, StoreHealth } from '../../ports/store.ts';
-import { closeLostRuns } from '../../supervisor/lost-runs.ts';
+import { makeEmptyStatus, readStatus, type StoreStatus } from '../../operator/status.ts';
+import type { OperatorTask } from '../../operator/tasks.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
-import { findStoreAddress, type StoreAddress, storeExists, withStore } from '../store-option.ts';
+import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
-
-const cardsShown = 1_000;
-
-/** The state of a store now. */
-interface StoreStatus {
-  readonly store: string;
-  readonly health: StoreHealth;
-  /** The current time of the store. */
-  readonly atMs: number;
-  readonly breakers: readonly StoredBreaker[];
-  readonly tasks: readonly OperatorTask[];
-  readonly budgets: readonly StoredBudget[];
-  readonly orders: Orders;
-  readonly cards: readonly Card[];
-}
 
 export const command: Command = {
   usage: ['status                           show breakers, tasks, budgets, orders and open cards of a store'],
@@ -35,39 +19,13 @@ export const command: Command = {
     const parsedArgs = readArgs(args, ['--json'], 0, ['--store']);
     const address = findStoreAddress(parsedArgs, terminal);
     const status = storeExists(address)
-      ? await withStore(address, (store) => readStatus(store, address), { onLoss: terminal.err })
-      : makeEmptyStatus(address);
+      ? await withStore(address, (store) => readStatus(store, address.name), { onLoss: terminal.err })
+      : makeEmptyStatus(address.name);
     if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(status, null, 2));
     else for (const line of formatStatus(status, terminal)) terminal.out(line);
     return exitCodes.ok;
   },
 };
-
-function makeEmptyStatus({ name }: StoreAddress): StoreStatus {
-  const health = { state: 'shared', reason: 'the store does not exist yet' } as const;
-  return { store: name, health, atMs: 0, breakers: [], tasks: [], budgets: [], orders: noOrders, cards: [] };
-}
-
-async function readStatus(store: CrossProcessStore, { name }: StoreAddress): Promise<StoreStatus> {
-  const { shared, clock } = store;
-  await closeLostRuns(store); // Reports runs whose process is gone, once.
-  const tasks = await listTasks(store);
-  const breakers = await withLastErrors(store, await readStoredBreakers(store));
-  const budgets = await readStoredBudgets(store);
-  const cards = (await shared.read('card/', cardsShown)).map(({ state }) => state as Card);
-  const atMs = clock.nowMs();
-  const { halts, pauses, trips } = ordersCell(store).state;
-  return {
-    store: name,
-    health: shared.health,
-    atMs,
-    breakers,
-    tasks,
-    budgets,
-    orders: { halts: activeOrders(halts, atMs), pauses, trips: activeOrders(trips, atMs) },
-    cards: cards.filter(({ state }) => state === 'open'),
-  };
-}
 
 function formatStatus(status: StoreStatus, terminal: Terminal): readonly string[] {
   const { store, health, atMs, breakers, tasks, budgets, orders, cards } = status;
@@ -166,8 +124,8 @@ function formatBudgetRow(budget: StoredBudget): readonly TableCell[] {
   ];
 }
 
-/** Pauses and trips in force; a halt needs no row, since it ends with its task. */
-function formatOrderRows({ pauses, trips }: Orders, atMs: number): readonly (readonly TableCell[])[] {
+/** Pauses, trips and holds in force; a halt needs no row, since it ends with its task. */
+function formatOrderRows({ pauses, trips, holds = [] }: Orders, atMs: number): readonly (readonly TableCell[])[] {
   const rows = (word: string, all: string, list: readonly Order[]) =>
     list.map(({ target, reason, atMs: since, untilMs }) => [
       { text: word, style: 'yellow' as const },
@@ -177,7 +135,7 @@ function formatOrderRows({ pauses, trips }: Orders, atMs: number): readonly (rea
       },
       { text: reason, style: 'dim' as const },
     ]);
-  return [...rows('pause', 'every task', pauses), ...rows('trip', 'every tool', trips)];
+  return [...rows('pause', 'every task', pauses), ...rows('trip', 'every tool', trips), ...rows('hold', '', holds)];
 }
 
 const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;

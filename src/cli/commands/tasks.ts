@@ -1,9 +1,8 @@
 /** The commands `switchgear halt`, `pause` and `resume`: orders to the tasks of every process on a store. */
 
 import { sanitizeText } from '../../operator/format.ts';
-import { type OrderResult, orderTasks, type TaskOrder } from '../../operator/orders.ts';
-import type { EndTreeResult } from '../../supervisor/end-tree.ts';
-import { endLostRun } from '../../supervisor/lost-runs.ts';
+import type { OrderResult, TaskOrder } from '../../operator/orders.ts';
+import { effectsOfOrders, giveTaskOrder, type TaskOrderResult } from '../../operator/task-orders.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -29,12 +28,10 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
       const parsedArgs = readArgs(args, ['--json', '--all'], 1, options);
       const request = parseOrderRequest(parsedArgs, 'TASK');
       return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
-        const effect = order === 'resume' ? 'loosen' : order === 'halt' ? 'stop' : 'tighten';
-        const operator = await identifyOperator(store, parsedArgs, terminal, effect);
-        const lost = order === 'halt' && request.target !== null ? await endLostRun(store, request.target) : undefined;
-        if (lost !== undefined)
-          return reportLostRun(request.target!, lost, parsedArgs.switches.has('--json'), terminal);
-        const result = await orderTasks(store, order, { ...request, ...operator });
+        const operator = await identifyOperator(store, parsedArgs, terminal, effectsOfOrders[order]);
+        const result = await giveTaskOrder(store, order, { ...request, ...operator });
+        if (result.status === 'ended')
+          return reportLostRun(request.target!, result, parsedArgs.switches.has('--json'), terminal);
         return reportOrder(order, request.target, result, parsedArgs.switches.has('--json'), terminal);
       });
     },
@@ -44,12 +41,12 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
 /** Reports the end of processes that a killed supervisor has left. */
 function reportLostRun(
   task: string,
-  { total, surviving }: EndTreeResult,
+  { ended, surviving }: Extract<TaskOrderResult, { readonly status: 'ended' }>,
   asJson: boolean,
   { out, err }: Terminal,
 ): number {
-  if (asJson) out(JSON.stringify({ order: 'halt', target: task, ended: total - surviving.length, surviving }, null, 2));
-  else out(`ended ${total - surviving.length} processes of the lost run ${sanitizeText(task)}`);
+  if (asJson) out(JSON.stringify({ order: 'halt', target: task, ended, surviving }, null, 2));
+  else out(`ended ${ended} processes of the lost run ${sanitizeText(task)}`);
   if (surviving.length === 0) return exitCodes.ok;
   err(`switchgear: these could not be ended: ${surviving.join(', ')}`);
   return exitCodes.error;

@@ -70,6 +70,8 @@ const decisions: Readonly<Record<string, RegExp | undefined>> = {
   chain: /^(cancel|resolve)$/,
   reset: /./,
   resume: /./,
+  release: /./,
+  serve: /^/,
   init: /^(claude-code|codex|gemini)$/,
 };
 
