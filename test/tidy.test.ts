@@ -40,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   hooks: ['core', 'ports', 'platform', 'guard', 'agents', 'supervisor'],
   chains: ['core', 'ports', 'platform', 'document', 'policy', 'guard', 'stores/memory', 'approvers', 'supervisor'],
   operator: ['core', 'ports', 'coordination', 'stores', 'supervisor', 'chains/run', 'approvers', 'guard/internal'],
+  server: ['core', 'ports', 'operator'],
   cli: [
     'core',
     'ports',
@@ -56,6 +57,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'hooks',
     'chains',
     'operator',
+    'server',
     'demo',
   ],
   testing: ['core', 'ports', 'guard'],

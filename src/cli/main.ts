@@ -16,6 +16,7 @@ const commands = {
   status: () => import('./commands/status.ts'),
   tail: () => import('./commands/tail.ts'),
   inbox: () => import('./commands/inbox.ts'),
+  serve: () => import('./commands/serve.ts'),
   halt: async () => ({ command: (await import('./commands/tasks.ts')).haltCommand }),
   pause: async () => ({ command: (await import('./commands/tasks.ts')).pauseCommand }),
   resume: async () => ({ command: (await import('./commands/tasks.ts')).resumeCommand }),
@@ -35,7 +36,7 @@ type CommandLoader = () => Promise<{ readonly command: Command }>;
 /** The sections of the help, each with its commands. */
 const helpSections: Readonly<Record<string, readonly (keyof typeof commands)[]>> = {
   'Run an agent under limits': ['run', 'init', 'doctor', 'demo'],
-  'See what happens, and answer': ['status', 'tail', 'inbox'],
+  'See what happens, and answer': ['status', 'tail', 'inbox', 'serve'],
   'Stop and release by hand': ['halt', 'pause', 'resume', 'trip', 'reset', 'hold', 'release'],
   'Set limits and rules': ['policy', 'rules', 'prompt'],
   'Run a fixed plan': ['chain'],

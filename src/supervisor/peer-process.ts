@@ -2,7 +2,10 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
-import { peerFilesMax, processesMax } from '../core/limits.ts';
+import { processesMax } from '../core/limits.ts';
+
+/** Open files of all processes that are looked at. */
+const peerFilesMax = 500_000;
 
 /** The two ends of a connection, as this process sees them. */
 export interface ConnectionEnds {

@@ -19,7 +19,7 @@ export const tripCommand: Command = {
     const parsedArgs = readArgs(args, ['--json'], 1, ['--store', '--for', '--reason']);
     const [tool] = parsedArgs.positionals;
     if (tool === undefined || tool === '') throw usageError('missing argument TOOL');
-    const settings = await tripSettings(parsedArgs, tool, terminal);
+    const settings = await findTripSettings(tool, parseTripSecs(parsedArgs), terminal);
     const reason = parseOrderReason(parsedArgs);
     return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
       const operator = await identifyOperator(store, parsedArgs, terminal, 'tighten');
@@ -43,16 +43,23 @@ function describeOpened(count: number): string {
     : `${formatCount(count, 'breaker')} opened; others of this name open at their next call.`;
 }
 
-/** The settings of the trip: the duration of `--for`, else the recovery that the policy here sets for the tool. */
-async function tripSettings({ values }: ParsedArgs, tool: string, terminal: Terminal): Promise<BreakerSettings> {
-  const secs = values.get('--for');
-  if (secs === undefined)
-    return resolveBreaker((await loadEffectivePolicy(undefined, terminal)).policy.settings, { tool });
-  const recoveryTimeoutSecs = /^\d+(\.\d+)?$/.test(secs) ? Number(secs) : 0;
-  if (recoveryTimeoutSecs <= 0 || recoveryTimeoutSecs > secsMax) {
-    throw usageError(`--for must be seconds, more than 0 and at most ${secsMax}, got ${JSON.stringify(secs)}`);
-  }
-  return { ...defaultBreaker, recoveryTimeoutSecs };
+/** The settings of a trip: for some seconds, or with the recovery that the policy here sets for the tool. */
+export async function findTripSettings(
+  tool: string,
+  secs: number | undefined,
+  terminal: Terminal,
+): Promise<BreakerSettings> {
+  if (secs !== undefined) return { ...defaultBreaker, recoveryTimeoutSecs: secs };
+  return resolveBreaker((await loadEffectivePolicy(undefined, terminal)).policy.settings, { tool });
+}
+
+function parseTripSecs({ values }: ParsedArgs): number | undefined {
+  const text = values.get('--for');
+  if (text === undefined) return undefined;
+  const secs = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
+  if (secs <= 0 || secs > secsMax)
+    throw usageError(`--for must be seconds, more than 0 and at most ${secsMax}, got ${JSON.stringify(text)}`);
+  return secs;
 }
 
 export const resetCommand: Command = {

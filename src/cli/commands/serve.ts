@@ -1,0 +1,132 @@
+/** The command `switchgear serve`: the HTTP API over a store, and the tokens for it. */
+
+import { readFileSync } from 'node:fs';
+import { userName } from '../../approvers/user-name.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import type { Role } from '../../server/http/tokens.ts';
+import { type ServeOptions, startServer } from '../../server/start-server.ts';
+import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
+import { isLoopback } from '../../supervisor/peer-process.ts';
+import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { identifyOperator } from '../policy/operator-option.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
+import { findTripSettings } from './breakers.ts';
+import { runTokenVerb } from './serve-token.ts';
+
+const defaultPort = 4770;
+const valueOptions = ['--store', '--port', '--host', '--tls-cert', '--tls-key', '--user-header', '--allow-host'];
+
+export const command: Command = {
+  usage: [
+    'serve [--port N]                 serve the state and the inbox of a store over HTTP, on this machine',
+    'serve token add NAME --role R    add a token for R, operator or viewer, and print it once',
+    'serve token list                 list the tokens of a store',
+    'serve token revoke NAME          revoke a token and its sessions',
+  ],
+  details: [
+    '',
+    'serve also takes:',
+    '  --host ADDRESS       the address to listen on; 127.0.0.1 by default',
+    '  --tls-cert FILE, --tls-key FILE  serve over TLS; another address than loopback needs it, or --insecure',
+    '  --insecure           serve another address than loopback without TLS, as behind a reverse proxy',
+    '  --allow-host NAMES   more hosts under which the server is addressed: NAME or NAME:PORT, with commas',
+    '  --user-header NAME   the header in which a reverse proxy names the person',
+    'The printed address has a token that is valid until the server ends. If the port is busy, the next free one',
+    'is used.',
+  ],
+  async run(args, terminal) {
+    if (args[0] === 'token') return runTokenVerb(args.slice(1), terminal);
+    const parsedArgs = readArgs(args, ['--insecure'], 0, valueOptions);
+    const options = parseServeOptions(parsedArgs);
+    const address = findStoreAddress(parsedArgs, terminal);
+    await withStore(
+      address,
+      async (store) => {
+        const startRole = await findStartRole(store, parsedArgs, terminal);
+        const server = await startServer(store, {
+          ...options,
+          storeName: address.name,
+          startRole,
+          user: userName(),
+          findTripSettings: (tool, secs) => findTripSettings(tool, secs, terminal),
+        });
+        if (options.port !== 0 && server.port !== options.port)
+          terminal.err(`switchgear: port ${options.port} is busy; using ${server.port}`);
+        terminal.out(server.url);
+        await waitForStop(terminal);
+        await server.close();
+      },
+      { onLoss: terminal.err },
+    );
+    return exitCodes.ok;
+  },
+};
+
+type ParsedServeOptions = Pick<ServeOptions, 'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader'>;
+
+function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions {
+  const host = values.get('--host') ?? '127.0.0.1';
+  const tls = readTlsFiles(values.get('--tls-cert'), values.get('--tls-key'));
+  const isLocal = host === 'localhost' || isLoopback(host);
+  if (!isLocal && tls === undefined && !switches.has('--insecure')) {
+    throw usageError(
+      `--host ${host} is not the loopback address: give --tls-cert and --tls-key, or --insecure for plain HTTP`,
+    );
+  }
+  const userHeader = values.get('--user-header');
+  if (userHeader !== undefined && !/^[\w-]{1,100}$/.test(userHeader))
+    throw usageError(`--user-header must be the name of a header, got ${JSON.stringify(userHeader)}`);
+  return { host, port: parsePort(values.get('--port')), tls, userHeader, allowedHosts: parseHosts(values) };
+}
+
+function parsePort(text: string | undefined): number {
+  if (text === undefined) return defaultPort;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw usageError(`--port must be a whole number from 0 to 65535, got ${JSON.stringify(text)}`);
+}
+
+function parseHosts(values: ParsedArgs['values']): readonly string[] {
+  const hosts = (values.get('--allow-host') ?? '').split(',').filter((each) => each !== '');
+  const wrong = hosts.find((each) => !/^(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9._-]*)(:\d{1,5})?$/i.test(each));
+  if (wrong === undefined) return hosts;
+  throw usageError(`--allow-host must be NAME or NAME:PORT, got ${JSON.stringify(wrong)}`);
+}
+
+function readTlsFiles(certFile: string | undefined, keyFile: string | undefined): ServeOptions['tls'] {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined) throw usageError('--tls-cert and --tls-key need each other');
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
+
+/** The printed token decides only if this process may: the printed text is as good as an answer. */
+async function findStartRole(store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal): Promise<Role> {
+  try {
+    await identifyOperator(store, parsedArgs, terminal, 'loosen');
+    return 'operator';
+  } catch (error) {
+    const isRefused = error instanceof SwitchgearError && error.code === 'operator_required';
+    if (!isRefused || (await isBelowGuardedAgent(store, terminal.env))) throw error;
+    terminal.err(
+      'switchgear: an agent runs and may have started this server, so the printed token can only look; ' +
+        'to decide, use a token of: switchgear serve token add NAME --role operator',
+    );
+    return 'viewer';
+  }
+}
+
+/** Waits for SIGINT, SIGTERM or the end of the command. */
+function waitForStop({ stopSignal }: Terminal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      process.removeListener('SIGINT', stop);
+      process.removeListener('SIGTERM', stop);
+      resolve();
+    };
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+    if (stopSignal?.aborted === true) stop();
+    stopSignal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,93 @@
+/** Finds out whose token or session a request has; slows down who guesses. */
+
+import type { IncomingMessage } from 'node:http';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import { HttpError } from './http-error.ts';
+import { failedAddressesMax, failedTokensMax, failedTokensWindowMs } from './limits.ts';
+import { findSession, findToken, type Role, type TokenRecord } from './tokens.ts';
+
+/** The holder of a valid token. */
+export interface Principal {
+  readonly token: TokenRecord;
+  readonly role: Role;
+  /** The session, if the request came with one. */
+  readonly session?: string;
+}
+
+/** Checks the tokens of requests to one server. */
+export interface Authenticator {
+  /** The principal of a request; throws 401 without a valid token, and 429 after too many wrong ones. */
+  authenticate(request: IncomingMessage): Promise<Principal>;
+  /** The record of a token; throws as `authenticate` does. */
+  checkToken(request: IncomingMessage, text: string): Promise<TokenRecord>;
+  /** The name of the cookie of a session. */
+  readonly cookieName: string;
+}
+
+/** Creates the authenticator of a server; `own` are the tokens that only this server knows. */
+export function createAuthenticator(
+  store: CrossProcessStore,
+  own: readonly TokenRecord[],
+  getPort: () => number,
+): Authenticator {
+  const failures = new Map<string, { count: number; readonly sinceMs: number }>();
+
+  function countFailure(address: string): void {
+    const atMs = store.clock.nowMs();
+    const entry = failures.get(address);
+    if (entry !== undefined && atMs - entry.sinceMs < failedTokensWindowMs) {
+      entry.count++;
+      return;
+    }
+    failures.delete(address);
+    if (failures.size >= failedAddressesMax) failures.delete(failures.keys().next().value!);
+    failures.set(address, { count: 1, sinceMs: atMs });
+  }
+
+  function checkRate(address: string): void {
+    const entry = failures.get(address);
+    const leftMs = entry === undefined ? 0 : entry.sinceMs + failedTokensWindowMs - store.clock.nowMs();
+    if (leftMs <= 0 || entry!.count < failedTokensMax) return;
+    throw new HttpError(429, 'too_many_tokens', 'too many wrong tokens: try again later', Math.ceil(leftMs / 1000));
+  }
+
+  async function checkToken({ socket }: IncomingMessage, text: string): Promise<TokenRecord> {
+    const { remoteAddress = '' } = socket;
+    checkRate(remoteAddress);
+    const record = await findToken(store, own, text);
+    if (record !== undefined) return record;
+    countFailure(remoteAddress);
+    throw unauthorizedError();
+  }
+
+  return {
+    checkToken,
+    get cookieName() {
+      return `switchgear-session-${getPort()}`; // Cookies do not tell ports apart.
+    },
+    async authenticate(request) {
+      const { authorization } = request.headers;
+      if (authorization !== undefined) {
+        const [, text] = /^Bearer ([\w.-]{1,200})$/.exec(authorization) ?? [];
+        const token = await checkToken(request, text ?? '');
+        return { token, role: token.role };
+      }
+      const session = findCookie(request, this.cookieName);
+      const token = session === undefined ? undefined : await findSession(store, own, session);
+      if (token === undefined) throw unauthorizedError();
+      return { token, role: token.role, session: session! };
+    },
+  };
+}
+
+function findCookie({ headers }: IncomingMessage, name: string): string | undefined {
+  for (const pair of (headers.cookie ?? '').split(';')) {
+    const [key, value = ''] = pair.trim().split('=', 2);
+    if (key === name && /^[\w-]{20,100}$/.test(value)) return value;
+  }
+  return undefined;
+}
+
+function unauthorizedError(): HttpError {
+  return new HttpError(401, 'token_required', 'the request needs a valid token');
+}

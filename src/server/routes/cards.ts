@@ -1,0 +1,127 @@
+/** The routes of the inbox: cards, their answers, and standing approvals. */
+
+import { type Card, cardActions } from '../../core/card.ts';
+import { reasonLengthMax, shownInputMax } from '../../core/limits.ts';
+import { answerFromInbox, approvalLifetimes, effectOfVerb, inboxVerbs } from '../../operator/answers.ts';
+import type { CardTimes } from '../../operator/card-times.ts';
+import { findByIdPrefix, isOpen, loadReadableCard, readCards, sortCards } from '../../operator/cards.ts';
+import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
+import { answerRowsMax } from '../http/limits.ts';
+import { defineRoute, type Route, type ServerContext } from '../http/route.ts';
+import { objectSchema } from '../http/schema.ts';
+
+const note = {
+  type: 'string',
+  maxLength: reasonLengthMax,
+  description: 'A note that is kept with the answer.',
+} as const;
+
+export const cardRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/api/cards',
+    summary: 'List cards: questions first, then halts, then notices.',
+    access: 'viewer',
+    query: objectSchema({
+      state: { type: 'string', enum: ['open', 'closed', 'all'], description: 'open by default' },
+      kind: { type: 'string', enum: ['ask', 'halt', 'notice'] },
+      task: { type: 'string', maxLength: 500 },
+      answer: { type: 'string', enum: cardActions, description: 'Only cards that were answered so.' },
+      offset: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+      limit: { type: 'integer', minimum: 1, maximum: answerRowsMax, description: '100 by default' },
+    }),
+    answer: 'The cards, how many there are in all, and the time of the store.',
+    async handle({ context, query }) {
+      const { store } = context;
+      const { state = 'open', kind, task, answer, offset = 0, limit = 100 } = query;
+      const atMs = store.clock.nowMs();
+      const found = sortCards(await readCards(store)).filter(
+        (card) =>
+          (state === 'all' || isOpen(card, atMs) === (state === 'open')) &&
+          (kind ?? card.kind) === card.kind &&
+          (task ?? card.task) === card.task &&
+          (answer === undefined || card.answer === answer),
+      );
+      const cards = await showCards(context, found.slice(offset, offset + limit), atMs);
+      return { cards, total: found.length, atMs };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/cards/{id}',
+    summary: 'Show one card; a unique prefix of the id is enough.',
+    access: 'viewer',
+    answer: 'The card; an open question has the arguments of its call, with secrets masked.',
+    async handle({ context, params }) {
+      const card = findByIdPrefix(await readCards(context.store), params.id!, 'card');
+      return { card: await showCard(context, card) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/cards/{id}/answer',
+    summary: 'Answer a card, as switchgear inbox does.',
+    access: 'operator',
+    body: objectSchema(
+      {
+        answer: { type: 'string', enum: inboxVerbs },
+        for: { type: 'string', enum: approvalLifetimes, description: 'How long an approval holds; once by default.' },
+        request: {
+          type: 'string',
+          maxLength: shownInputMax,
+          description: 'The smaller request of narrow, or the words for a new plan of replan.',
+        },
+        note,
+      },
+      'answer',
+    ),
+    answer: 'The card as it is in the store after the answer, and what the answer did.',
+    async handle({ context, params, body, authorize }) {
+      const { answer: verb, for: lifetime, request } = body;
+      const operator = await authorize(effectOfVerb(verb!), body.note);
+      const effect = await answerFromInbox(context.store, params.id!, { verb: verb!, lifetime, request }, operator);
+      const cards = await readCards(context.store);
+      const card = cards.find(({ id }) => id === effect.card.id) ?? effect.card;
+      const { status, pausedCard, abandonedRun } = effect;
+      return {
+        card: await showCard(context, card),
+        effect: { status, ...(pausedCard && { pausedCard }), ...(abandonedRun !== undefined && { abandonedRun }) },
+      };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/standing',
+    summary: 'List standing approvals.',
+    access: 'viewer',
+    answer: 'The standing approvals, the newest first.',
+    handle: async ({ context }) => ({ standing: await readStandingApprovals(context.store) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/standing/{id}/revoke',
+    summary: 'Revoke a standing approval.',
+    access: 'operator',
+    body: objectSchema({}),
+    answer: 'The revoked approval, and the remaining ones.',
+    async handle({ context, params, authorize }) {
+      const revoked = await revokeStandingApproval(context.store, params.id!, await authorize('tighten'));
+      return { revoked, standing: await readStandingApprovals(context.store) };
+    },
+  }),
+];
+
+async function showCard(context: ServerContext, card: Card) {
+  return (await showCards(context, [card], context.store.clock.nowMs()))[0]!;
+}
+
+/** Cards as a person reads them, with the times that the journal has. */
+async function showCards({ store, readCardTimes }: ServerContext, cards: readonly Card[], atMs: number) {
+  const times: ReadonlyMap<string, CardTimes> = await readCardTimes();
+  const shown = cards.map(async (card) => ({
+    ...(await loadReadableCard(store, card)),
+    isOpen: isOpen(card, atMs),
+    ...times.get(card.id),
+  }));
+  return Promise.all(shown);
+}
