@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { HttpError } from './http-error.ts';
-import { failedAddressesMax, failedTokensMax, failedTokensWindowMs } from './limits.ts';
+import { failedAddressesMax, failedTokenDelayMs, failedTokensMax, failedTokensWindowMs } from './limits.ts';
 import { findSession, findToken, type Role, type TokenRecord } from './tokens.ts';
 
 /** The holder of a valid token. */
@@ -32,32 +32,31 @@ export function createAuthenticator(
 ): Authenticator {
   const failures = new Map<string, { count: number; readonly sinceMs: number }>();
 
-  function countFailure(address: string): void {
+  /** Counts a wrong token of an address in its minute. */
+  function countFailure(address: string): { readonly count: number; readonly sinceMs: number } {
     const atMs = store.clock.nowMs();
-    const entry = failures.get(address);
-    if (entry !== undefined && atMs - entry.sinceMs < failedTokensWindowMs) {
-      entry.count++;
-      return;
+    const before = failures.get(address);
+    if (before !== undefined && atMs - before.sinceMs < failedTokensWindowMs) {
+      before.count++;
+      return before;
     }
     failures.delete(address);
     if (failures.size >= failedAddressesMax) failures.delete(failures.keys().next().value!);
-    failures.set(address, { count: 1, sinceMs: atMs });
+    const entry = { count: 1, sinceMs: atMs };
+    failures.set(address, entry);
+    return entry;
   }
 
-  function checkRate(address: string): void {
-    const entry = failures.get(address);
-    const leftMs = entry === undefined ? 0 : entry.sinceMs + failedTokensWindowMs - store.clock.nowMs();
-    if (leftMs <= 0 || entry!.count < failedTokensMax) return;
-    throw new HttpError(429, 'too_many_tokens', 'too many wrong tokens: try again later', Math.ceil(leftMs / 1000));
-  }
-
+  // A valid token always passes: otherwise any program on the machine could lock its operator out.
   async function checkToken({ socket }: IncomingMessage, text: string): Promise<TokenRecord> {
-    const { remoteAddress = '' } = socket;
-    checkRate(remoteAddress);
     const record = await findToken(store, own, text);
     if (record !== undefined) return record;
-    countFailure(remoteAddress);
-    throw unauthorizedError();
+    const { count, sinceMs } = countFailure(socket.remoteAddress ?? '');
+    if (count <= failedTokensMax) throw unauthorizedError();
+    const leftMs = sinceMs + failedTokensWindowMs - store.clock.nowMs();
+    const retryAfterSecs = Math.max(1, Math.ceil(leftMs / 1000));
+    await new Promise<void>((resolve) => void store.clock.after(failedTokenDelayMs, resolve));
+    throw new HttpError(429, 'too_many_tokens', 'too many wrong tokens: try again later', retryAfterSecs);
   }
 
   return {
