@@ -85,11 +85,12 @@ export async function orderTasks(
 ): Promise<OrderResult> {
   const { target, reason, by, from } = request;
   const kind = orderKinds[order];
+  // First: a task may acknowledge the equal order of another person right after it was listed.
+  const fromSeq = (await findLastSeq(store.shared)) + 1;
   const tasks = await listTasks(store);
   const starting = kind.states.includes('running') ? await findStartingRuns(store, tasks) : [];
   const known = tasks.filter(({ state }) => kind.states.includes(state)).map(({ id }) => id);
   const targets = [...known, ...starting].filter((id) => (target ?? id) === id);
-  const fromSeq = (await findLastSeq(store.shared)) + 1;
   const entry = { type: 'order-given', order, target, reason, by, ...(from && { from }) } as const;
   const isSent = await commitOrder(store, entry, (orders, atMs) => kind.change(orders, request, atMs));
   if (!isSent) throw notPausedError(target, ordersCell(store).state);

@@ -1,6 +1,7 @@
 /** A real server over a store, and a client that sends exactly the headers it is given. */
 
 import { type IncomingMessage, request as startRequest } from 'node:http';
+import { after } from 'node:test';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import type { CrossProcessStore } from '../../src/ports/store.ts';
 import { type RunningServer, type ServeOptions, startServer } from '../../src/server/start-server.ts';
@@ -20,6 +21,10 @@ export interface TestServer extends RunningServer {
   send(method: string, path: string, body?: unknown, headers?: Headers): Promise<Answer>;
 }
 
+/** Servers of tests that failed are closed after the last test. */
+const running = new Set<RunningServer>();
+after(() => Promise.all([...running].map((server) => server.close())));
+
 export async function serve(store: CrossProcessStore, options: Partial<ServeOptions> = {}): Promise<TestServer> {
   const server = await startServer(store, {
     ...{ host: '127.0.0.1', port: 0, allowedHosts: [], startRole: 'operator', user: 'ann', storeName: 'test' },
@@ -29,8 +34,13 @@ export async function serve(store: CrossProcessStore, options: Partial<ServeOpti
     }),
     ...options,
   });
+  running.add(server);
   return {
     ...server,
+    async close() {
+      running.delete(server);
+      await server.close();
+    },
     send(method, path, body, headers = {}) {
       const own = { authorization: `Bearer ${server.token}`, 'x-switchgear': '1', 'content-type': 'application/json' };
       return send(server.port, method, path, body === undefined ? '' : JSON.stringify(body), { ...own, ...headers });
