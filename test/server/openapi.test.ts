@@ -41,7 +41,7 @@ test('each operation takes what its schemas allow, and refuses anything else', a
   assert.equal(document.openapi, '3.1.0');
   const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>);
   assert.ok(paths.length >= 24, `${paths.length} paths`);
-  let tried = 0;
+  let count = 0;
   for (const [template, operations] of paths) {
     for (const [method, operation] of Object.entries(operations)) {
       const { parameters, requestBody, responses, security } = operation;
@@ -61,10 +61,18 @@ test('each operation takes what its schemas allow, and refuses anything else', a
       for (const { name, schema } of parameters.filter((each) => each.in === 'query')) {
         const { right, wrong } = examples(schema);
         for (const value of right)
-          assert.notEqual((await ask(`?${name}=${String(value)}`, undefined)).status, 400, `${place} ${name}=${value}`);
+          assert.notEqual(
+            (await ask(`?${name}=${encodeURIComponent(String(value))}`, undefined)).status,
+            400,
+            `${place} ${name}=${value}`,
+          );
         if (typeof wrong !== 'number' || schema.type !== 'string')
-          assert.equal((await ask(`?${name}=${String(wrong)}`, undefined)).status, 400, `${place} ${name}=${wrong}`);
-        tried++;
+          assert.equal(
+            (await ask(`?${name}=${encodeURIComponent(String(wrong))}`, undefined)).status,
+            400,
+            `${place} ${name}=${wrong}`,
+          );
+        count++;
       }
       const schema = requestBody?.content['application/json']?.schema;
       if (schema === undefined) continue;
@@ -77,17 +85,19 @@ test('each operation takes what its schemas allow, and refuses anything else', a
           const { status, json } = await ask('', body);
           return status === 400 && /must be|must have|unknown/.test(json.error.message);
         };
-        for (const value of right)
+        // An order to an unknown task is waited for, so that one is enough.
+        const tried = template.startsWith('/api/tasks/') ? right.slice(-1) : right;
+        for (const value of tried)
           assert.equal(await isSchemaError({ ...required, [name]: value }), false, `${place} ${name}`);
         if (wrong !== undefined)
           assert.equal(await isSchemaError({ ...required, [name]: wrong }), true, `${place} ${name}`);
-        tried++;
+        count++;
       }
       assert.equal((await ask('', { ...required, 'no such property': 1 })).status, 400, place);
       if (schema.required.length > 0) assert.equal((await ask('', {})).status, 400, place);
     }
   }
-  assert.ok(tried >= 20, `${tried} properties`);
+  assert.ok(count >= 20, `${count} properties`);
   await server.close();
   store.close();
 });
