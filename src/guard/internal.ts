@@ -14,6 +14,7 @@ export {
 } from './approval/edited-args.ts';
 export {
   inputKey,
+  makeInputChanges,
   readInput,
   removeExpiredInputs,
   removeInput,

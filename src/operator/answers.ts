@@ -21,6 +21,8 @@ export interface InboxAnswer {
   readonly verb: (typeof inboxVerbs)[number];
   /** How long an approval holds; `once` by default. */
   readonly lifetime?: ApprovalLifetime | undefined;
+  /** The arguments in place of those of the call that asks, as JSON; for one call only. */
+  readonly editedArgs?: string | undefined;
   /** The smaller request of `narrow`, or the words for a new plan of `replan`. */
   readonly request?: string | undefined;
 }
@@ -61,10 +63,16 @@ export async function answerFromInbox(
   answer: InboxAnswer,
   operator: Operator,
 ): Promise<AnswerEffect> {
-  const { verb, lifetime = 'once' } = answer;
+  const { verb, lifetime = 'once', editedArgs } = answer;
+  if (editedArgs !== undefined && (verb !== 'approve' || lifetime !== 'once'))
+    throw new SwitchgearError(
+      'invalid_argument',
+      'edited arguments approve one call: the answer must be approve, once',
+    );
   if (verb === 'approve' || verb === 'decline') {
-    const action = questionActionOf(verb === 'approve' ? lifetime : 'decline');
-    const card = await answerQuestion(store, idPrefix, action, operator);
+    const approval = editedArgs === undefined ? questionActionOf(lifetime) : 'approve_edited';
+    const action = verb === 'approve' ? approval : questionActionOf('decline');
+    const card = await answerQuestion(store, idPrefix, action, operator, editedArgs);
     const run = await findAbandonedRun(store, card);
     return { card, status: 'answered', ...(run && { abandonedRun: run.id }) };
   }

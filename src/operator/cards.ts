@@ -11,15 +11,15 @@ import { cardKeepMs, journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
 import {
   describeUnfitEdit,
+  makeInputChanges,
   readEditForm,
   readInput,
   removeEditForm,
   removeExpiredInputs,
   requestId,
-  storeInput,
   withInput,
 } from '../guard/internal.ts';
-import type { CrossProcessStore } from '../ports/store.ts';
+import type { Change, CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
 import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
 import { storeWriteError } from './orders.ts';
@@ -127,8 +127,8 @@ export async function answerQuestion(
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
   if (editedArgs !== undefined) await checkEditForm(store, card, editedArgs);
   // The call that waits reads the arguments once it sees the answer.
-  if (editedArgs !== undefined) storeInput(store, requestId(card.id), editedArgs, cardKeepMs);
-  const { status, card: answeredCard } = await answerInStore(store, card, answer, operator);
+  const together = editedArgs === undefined ? [] : makeInputChanges(store, requestId(card.id), editedArgs, cardKeepMs);
+  const { status, card: answeredCard } = await answerInStore(store, card, answer, operator, together);
   if (status !== 'taken' || answeredCard === undefined) {
     const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `there is no card ${sanitizeText(card.id)} any more`);
@@ -152,8 +152,9 @@ export async function answerInStore(
   { id }: Card,
   answer: CardAction,
   { by, from }: Operator,
+  together: readonly Change[] = [],
 ): Promise<AnswerResult> {
-  const result = await answerStoredCard(store, id, answer, by, from);
+  const result = await answerStoredCard(store, id, answer, by, from, together);
   if (result.status === 'unavailable') throw storeWriteError('the store is unavailable');
   return result;
 }

@@ -3,9 +3,9 @@
 import { type Card, type CardAction, describeOtherAnswers } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cardKeepMs, shownInputMax } from '../core/limits.ts';
-import { requestId, storeInput } from '../guard/internal.ts';
-import type { CrossProcessStore, Store } from '../ports/store.ts';
-import { deleteRun, isAlive, type RunRecord, readRuns, transitionRun, writeRun } from '../supervisor/run-record.ts';
+import { makeInputChanges, requestId } from '../guard/internal.ts';
+import type { Change, CrossProcessStore, Store } from '../ports/store.ts';
+import { deleteRun, isAlive, makePromptChange, type RunRecord, readRuns, writeRun } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
 import { answerInStore, describeEarlierAnswer, findByIdPrefix, isOpen, readCards } from './cards.ts';
 import { sanitizeText } from './format.ts';
@@ -69,9 +69,9 @@ export async function followUpOnRun(
   const isAwaited = run.state === 'waiting' && isAlive(run.owner);
   if (!isAwaited && !canResume && (action === 'retry' || action === 'narrow')) throw needsTerminalError(card, action);
   // The waiting process reads the new request from the record as soon as it sees the answer.
-  if (isAwaited && 'prompt' in followUp && followUp.prompt !== undefined)
-    await transitionRun(store, run.task, 'waiting', { prompt: followUp.prompt });
-  const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
+  const hasPrompt = isAwaited && 'prompt' in followUp && followUp.prompt !== undefined;
+  const together = hasPrompt ? [makePromptChange(store, run.task, followUp.prompt)] : [];
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together);
   await store.shared.settled();
   if (isAwaited) return { card: answeredCard, status: 'forwarded' };
   switch (action) {
@@ -107,9 +107,8 @@ async function recordAnswer(
   const { action } = followUp;
   const request = 'prompt' in followUp ? followUp.prompt?.slice(0, shownInputMax) : undefined;
   // The waiting program reads the request as soon as it sees the answer.
-  const mayKeep = request !== undefined && card.state === 'open' && card.actions.includes(cardActions[action]);
-  if (mayKeep) storeInput(store, requestId(card.id), request, cardKeepMs);
-  const answeredCard = await answerRunCard(store, card, cardActions[action], operator);
+  const together = request === undefined ? [] : makeInputChanges(store, requestId(card.id), request, cardKeepMs);
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together);
   await store.shared.settled();
   return { card: answeredCard, status: action === 'dismiss' ? 'dismissed' : 'recorded' };
 }
@@ -123,8 +122,9 @@ async function answerRunCard(
   card: Card,
   action: CardAction,
   operator: Operator,
+  together: readonly Change[] = [],
 ): Promise<Card> {
-  const { status, card: answeredCard } = await answerInStore(store, card, action, operator);
+  const { status, card: answeredCard } = await answerInStore(store, card, action, operator, together);
   if (status === 'taken' && answeredCard !== undefined) return answeredCard;
   throw new SwitchgearError(
     'not_answered',

@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { CarriedTask } from '../guard/internal.ts';
-import type { Cell, Store } from '../ports/store.ts';
+import type { Cell, Change, Store } from '../ports/store.ts';
 import { findProcess, type ProcessInfo, readBootId, readPidNamespace } from './process-table.ts';
 import type { TreeMember } from './process-tree.ts';
 
@@ -141,6 +141,14 @@ export async function transitionRun(
   const update = (state: RunRecord | null) =>
     state === null || state.state !== from ? 'refuse' : { state: { ...state, ...to } };
   return (await store.shared?.commit({ changes: [{ cell, update } as never] }))?.status === 'committed';
+}
+
+/** The change that adds a new prompt to a run that waits for an answer, for the transaction of the answer. */
+export function makePromptChange(store: Store, task: string, prompt: string): Change {
+  const update = (state: RunRecord | null) =>
+    state === null || state.state !== 'waiting' ? ('keep' as const) : { state: { ...state, prompt } };
+  const change: Change<RunRecord | null> = { cell: runCell(store, task), update };
+  return change as Change;
 }
 
 export function deleteRun(store: Store, task: string): void {

@@ -177,6 +177,32 @@ for (const [name, makePlace] of Object.entries(kinds)) {
     store.close();
   });
 
+  test(`${name}: of several requests at once, the program reads that of the answer which was taken`, async () => {
+    const place = makePlace();
+    const [one, other, own] = [await place.open(), await place.open(), await place.open()];
+    const servers = [await serve(one), await serve(other)];
+    const gear = createSwitchgear({ store: own, policy: { task: { max_tool_calls: 1 } }, log: 'silent', env: {} });
+    const read = gear.guard('read', (page: number) => `page ${page}`);
+    for (let round = 0; round < 5; round++) {
+      await gear.task(() => [read(1), read(2)]);
+      await own.shared.settled();
+      await until(async () => (await servers[1]!.send('GET', '/api/cards?kind=halt')).json.total === 1);
+      const [halted] = (await servers[0]!.send('GET', '/api/cards?kind=halt')).json.cards;
+      const requests = ['a', 'b', 'c', 'd'];
+      const answers = await Promise.all(
+        requests.map((request, at) =>
+          servers[at % 2]!.send('POST', `/api/cards/${halted.id}/answer`, { answer: 'narrow', request }),
+        ),
+      );
+      const taken = requests.filter((_, at) => answers[at]!.status === 200);
+      assert.equal(taken.length, 1);
+      assert.equal((await gear.cards.waitForAnswer(halted.id))?.request, taken[0]);
+    }
+    gear.dispose();
+    for (const server of servers) await server.close();
+    for (const store of [one, other, own]) store.close();
+  });
+
   test(`${name}: chain runs are listed, cancelled and resolved; standing approvals are revoked`, async () => {
     const place = makePlace();
     const store = await place.open();

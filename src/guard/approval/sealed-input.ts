@@ -4,7 +4,7 @@
  */
 
 import { cardsMax, removedInputKeepMs } from '../../core/limits.ts';
-import type { Cell, Store } from '../../ports/store.ts';
+import type { Cell, Change, Store } from '../../ports/store.ts';
 
 /** The cell of a sealed input; null once the input was removed. */
 interface InputCell {
@@ -22,12 +22,17 @@ export function inputKey(cardId: string): string {
 
 /** Stores the input of a question until its card expires. A store of one process keeps nothing. */
 export function storeInput(store: Store, cardId: string, input: string, keepMs: number): void {
+  const changes = makeInputChanges(store, cardId, input, keepMs);
+  if (changes.length > 0) store.shared?.commitNow({ changes, queueIfUnavailable: true });
+}
+
+/** The change that stores an input, for a transaction; none for a store that keeps none. */
+export function makeInputChanges(store: Store, cardId: string, input: string, keepMs: number): readonly Change[] {
   const { shared } = store;
-  if (shared === undefined || shared.secret === '') return;
+  if (shared === undefined || shared.secret === '') return [];
   const value = seal(shared.secret, cardId, input);
   const untilMs = store.clock.nowMs() + keepMs;
-  const cell = openCell(store, cardId, keepMs);
-  shared.commitNow({ changes: [{ cell, update: () => ({ state: { value, untilMs } }) }], queueIfUnavailable: true });
+  return [{ cell: openCell(store, cardId, keepMs), update: () => ({ state: { value, untilMs } }) }];
 }
 
 /** Removes the input of a question that is answered or expired. */

@@ -66,6 +66,9 @@ export const cardRoutes: readonly Route[] = [
       {
         answer: { type: 'string', enum: inboxVerbs },
         for: { type: 'string', enum: approvalLifetimes, description: 'How long an approval holds; once by default.' },
+        edit: {
+          description: 'Arguments in place of those of the call that asks, where the card offers approve_edited.',
+        },
         request: {
           type: 'string',
           maxLength: shownInputMax,
@@ -77,9 +80,11 @@ export const cardRoutes: readonly Route[] = [
     ),
     answer: 'The card as it is in the store after the answer, and what the answer did.',
     async handle({ context, params, body, authorize }) {
-      const { answer: verb, for: lifetime, request } = body;
+      const { answer: verb, for: lifetime, request, edit } = body;
+      const editedArgs = edit === undefined ? undefined : JSON.stringify(edit);
       const operator = await authorize(effectOfVerb(verb!), body.note);
-      const effect = await answerFromInbox(context.store, params.id!, { verb: verb!, lifetime, request }, operator);
+      const answer = { verb: verb!, lifetime, request, editedArgs };
+      const effect = await answerFromInbox(context.store, params.id!, answer, operator);
       const cards = await readCards(context.store);
       const card = cards.find(({ id }) => id === effect.card.id) ?? effect.card;
       const { status, pausedCard, abandonedRun } = effect;

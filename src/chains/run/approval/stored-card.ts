@@ -3,7 +3,7 @@
 import { type AnswerOrigin, type Card, type CardAction, changeCard } from '../../../core/card.ts';
 import { removedInputKeepMs } from '../../../core/limits.ts';
 import { inputKey } from '../../../guard/internal.ts';
-import type { Store } from '../../../ports/store.ts';
+import type { Change, Store } from '../../../ports/store.ts';
 import { applyChanges, type ValueChange } from '../storage/values.ts';
 
 /** The result of an answer. `late`: another answer came first, the card expired, or the answer was not offered. */
@@ -12,13 +12,17 @@ export interface AnswerResult {
   readonly card?: Card;
 }
 
-/** Answers a card in the store; any process that waits for the card gets the answer. */
+/**
+ * Answers a card in the store; any process that waits for the card gets the answer. Of several answers one is taken,
+ * and with it its own `together`: what the process that waits reads beside the answer.
+ */
 export async function answerStoredCard(
   store: Store,
   id: string,
   answer: CardAction,
   by: string,
   from?: AnswerOrigin,
+  together: readonly Change[] = [],
 ): Promise<AnswerResult> {
   const atMs = store.clock.nowMs();
   let before: Card | undefined;
@@ -26,7 +30,7 @@ export async function answerStoredCard(
   const update = (stored: Card | undefined) => {
     before = stored;
     card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by, from });
-    return card;
+    return card === stored && together.length > 0 ? undefined : card;
   };
   const current = store.card(id);
   const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by, from });
@@ -35,7 +39,7 @@ export async function answerStoredCard(
       ? []
       : [{ body: { type: 'card-changed', card: answeredCard } as const, place: { task: answeredCard.task }, atMs }];
   const values = answeredCard === current ? [] : removedInput(store, id);
-  const changed = await applyChanges(store, { values, card: { id, update }, entries });
+  const changed = await applyChanges(store, { values, card: { id, update }, entries, others: together });
   if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
   return { status: card === before ? 'late' : 'taken', card };

@@ -27,6 +27,8 @@ export interface CardChange {
 export interface StoreChanges {
   readonly values?: readonly ValueChange[];
   readonly card?: CardChange | undefined;
+  /** Changes of other cells of a shared store. */
+  readonly others?: readonly Change[];
   /** Written only if the last change has an effect: a repeated change writes no second entry. */
   readonly entries?: readonly PendingEntry[];
 }
@@ -47,11 +49,12 @@ export async function applyChanges(
 ): Promise<ChangeResult> {
   const { shared } = store;
   if (shared === undefined) return applyInMemory(store, changes, onEntry);
-  const { values = [], card, entries = [] } = changes;
-  const all: Change[] = values.map(({ key, keepMs, update: updateValue }) => ({
+  const { values = [], card, entries = [], others = [] } = changes;
+  const valueChanges: readonly Change[] = values.map(({ key, keepMs, update: updateValue }) => ({
     cell: store.cell<ValueCell<unknown>>(key, () => ({ value: null }), keepMs === undefined ? {} : { keepMs }),
     update: (state) => computeUpdate((state as ValueCell<unknown>).value, updateValue, (value) => ({ value })),
   }));
+  const all: Change[] = [...others, ...valueChanges];
   if (card !== undefined) {
     store.card(card.id); // Opens the cell with the store's settings for cards.
     all.push({
