@@ -434,7 +434,7 @@ export type EntryBody = {
     readonly reason: string;
 } | {
     readonly type: 'order-given';
-    readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset';
+    readonly order: 'halt' | 'pause' | 'resume' | 'trip' | 'reset' | 'hold' | 'release';
     readonly target: string | null;
     readonly reason: string;
     readonly by: string;

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { cardApprover } from '../../src/approvers/index.ts';
 import { createChains } from '../../src/chains/run/chains.ts';
 import type { Card } from '../../src/core/card.ts';
 import { createSwitchgear } from '../../src/index.ts';
@@ -247,6 +248,30 @@ test('the answer to a halt of a library task reaches the program, with its reque
   assert.deepEqual([status, json.effect.status], [200, 'recorded']);
   const answered = await gear.cards.waitForAnswer(halted.id);
   assert.deepEqual([answered?.answer, answered?.request, answered?.by], ['narrow_scope', 'only page 1', 'ann']);
+  gear.dispose();
+  await server.close();
+  store.close();
+});
+
+test('a question is approved with edited arguments, once', async () => {
+  const store = await kinds['in a file']!().open();
+  const server = await serve(store);
+  const rules = [{ target: 'pay', condition: 'ability:pay', action: 'confirm' }] as const;
+  const approver = cardApprover({ store });
+  const gear = createSwitchgear({ store, approver, policy: { rules }, log: 'silent', env: {} });
+  const paid: unknown[] = [];
+  const pay = gear.guard('pay', async (order: { amount: number }) => paid.push(order));
+  const result = gear.task(() => pay({ amount: 200 }));
+  await until(async () => (await server.send('GET', '/api/cards?kind=ask')).json.total === 1);
+  const [card] = (await server.send('GET', '/api/cards?kind=ask')).json.cards;
+  assert.match(card.input, /"amount":200/);
+  const path = `/api/cards/${card.id}/answer`;
+  assert.equal((await server.send('POST', path, { answer: 'approve', for: 'run', edit: {} })).status, 400);
+  const { status, json } = await server.send('POST', path, { answer: 'approve', edit: { amount: 17 } });
+  assert.deepEqual([status, json.card.answer, 'input' in json.card], [200, 'approve_edited', false]);
+  await result;
+  assert.deepEqual(paid, [{ amount: 17 }]);
+  assert.equal((await server.send('POST', path, { answer: 'approve' })).status, 409);
   gear.dispose();
   await server.close();
   store.close();

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { findPeer, isLoopback } from '../../src/supervisor/peer-process.ts';
+
+const skip = process.platform !== 'linux' && 'the process of a connection is known on Linux only';
+
+for (const [host, target] of [
+  ['127.0.0.1', '127.0.0.1'],
+  ['::1', '::1'],
+  ['::', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.7'],
+] as const) {
+  test(`the process that connects to ${target} of a server on ${host} is found, and is gone with its end`, {
+    skip,
+  }, async (context) => {
+    const server = createServer({ allowHalfOpen: true });
+    const listening = once(server, 'listening').then(() => true);
+    server.listen(0, host);
+    if (!(await Promise.race([listening, once(server, 'error').then(() => false)])))
+      return context.skip('the system has no IPv6');
+    const connected = once(server, 'connection');
+    const { port } = server.address() as AddressInfo;
+    const program = `require('node:net').connect(${port}, '${target}')`;
+    const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+    const [socket] = (await connected) as [Socket];
+    socket.on('error', () => undefined);
+    const { localAddress, localPort, remoteAddress, remotePort } = socket;
+    const ends = { localAddress, localPort, remoteAddress, remotePort };
+    assert.deepEqual(findPeer(ends), { kind: 'found', pids: [child.pid] });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.deepEqual(findPeer(ends), { kind: 'gone' });
+    socket.destroy();
+    server.close();
+  });
+}
+
+test('a connection from another machine has no process here', () => {
+  assert.deepEqual(findPeer({ remoteAddress: '192.0.2.1', remotePort: 5 }), {
+    kind: 'unknown',
+    reason: 'the request came from 192.0.2.1',
+  });
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) assert.ok(isLoopback(address), address);
+  for (const address of ['128.0.0.1', '::2', '::', '0.0.0.0', '1.127.0.1', ''])
+    assert.ok(!isLoopback(address), address);
+});
