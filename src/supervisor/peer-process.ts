@@ -1,6 +1,6 @@
 /** Finds the processes at the other end of a connection over the loopback interface of a Linux system. */
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { processesMax } from '../core/limits.ts';
 
@@ -39,9 +39,10 @@ export function findPeer(connection: ConnectionEnds): Peer {
   // A row without an inode belongs to a socket that no process has open.
   const inode = row?.[9] ?? '0';
   if (inode === '0') return { kind: 'gone' };
-  const pids = findHolders(`socket:[${inode}]`);
+  const user = Number(row?.[7]);
+  const pids = findHolders(`socket:[${inode}]`, user);
   if (pids.length > 0) return { kind: 'found', pids };
-  return { kind: 'unknown', reason: `the process of the connection is hidden, or belongs to user ${row?.[7]}` };
+  return { kind: 'unknown', reason: `the process of the connection is hidden, or belongs to user ${user}` };
 }
 
 /** The rows of a table of connections, as words. */
@@ -64,12 +65,13 @@ function encodeEnd(address: string, port: number): readonly string[] {
   return [`${word}${suffix}`, `${'0'.repeat(16)}FFFF0000${word}${suffix}`];
 }
 
-/** The processes that have a socket open; those of other users cannot be looked into. */
-function findHolders(socket: string): readonly number[] {
+/** The processes of a user that have a socket open; those of other users can rarely be looked into. */
+function findHolders(socket: string, user: number): readonly number[] {
   const holders: number[] = [];
   let left = peerFilesMax;
   const pids = listNames('/proc').filter((name) => /^\d+$/.test(name));
   for (const pid of pids.slice(0, processesMax)) {
+    if (findOwner(`/proc/${pid}`) !== user) continue;
     for (const file of listNames(`/proc/${pid}/fd`)) {
       if (left-- <= 0) return holders;
       if (readTarget(`/proc/${pid}/fd/${file}`) !== socket) continue;
@@ -78,6 +80,14 @@ function findHolders(socket: string): readonly number[] {
     }
   }
   return holders;
+}
+
+function findOwner(folder: string): number | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })?.uid;
+  } catch {
+    return undefined; // The process has ended.
+  }
 }
 
 function listNames(folder: string): readonly string[] {
