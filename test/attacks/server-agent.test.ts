@@ -9,7 +9,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createTestHome, type TestHome } from '../cli/run/run-cli.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { serve } from '../server/server-setup.ts';
-import { until } from '../stores/both-stores.ts';
+import { until } from '../supervisor/processes.ts';
 
 const homes: TestHome[] = [];
 after(() => {

@@ -4,10 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJournalEntries } from '../../src/operator/journal.ts';
 import { addToken } from '../../src/server/http/tokens.ts';
-import { type Headers, send, serve } from '../server/server-setup.ts';
-import { bothStores } from '../stores/both-stores.ts';
-
-const { kinds, newPlace } = bothStores();
+import { type Headers, openFileStore, send, serve } from '../server/server-setup.ts';
 
 interface Cell {
   readonly host: string;
@@ -73,7 +70,7 @@ function* cells(): Generator<Cell> {
 }
 
 test('only legitimate combinations of host, origin, site, method, token, type and header pass', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   const tokens = {
     operator: server.token,
@@ -108,7 +105,7 @@ test('only legitimate combinations of host, origin, site, method, token, type an
 });
 
 test('the order of the checks tells a stranger nothing about paths and tokens', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   const ask = (path: string, headers: Headers) => send(server.port, 'GET', path, '', headers);
   const host = `127.0.0.1:${server.port}`;
@@ -127,7 +124,7 @@ test('the order of the checks tells a stranger nothing about paths and tokens', 
 });
 
 test('targets, bodies and headers of other shapes are refused', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   const hold = '/api/breakers/search/hold';
   for (const path of ['http://evil.example/api/status', '//evil.example/api/status', '/api/%zz', '/api/../api/%'])
@@ -161,7 +158,7 @@ test('targets, bodies and headers of other shapes are refused', async () => {
 });
 
 test('wrong tokens are slowed down, and the right one still passes', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   const guess = (token: string) => server.send('GET', '/api/status', undefined, { authorization: `Bearer ${token}` });
   const guesses = await Promise.all(Array.from({ length: 14 }, (_, at) => guess(`start.guess${at}`)));
@@ -177,7 +174,7 @@ test('wrong tokens are slowed down, and the right one still passes', async () =>
 });
 
 test('every answer forbids framing, sniffing and foreign scripts', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   for (const path of ['/', '/health', '/api/status', '/api/nothing', '/metrics']) {
     const { headers } = await server.send('GET', path);

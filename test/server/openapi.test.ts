@@ -2,10 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bothStores } from '../stores/both-stores.ts';
-import { serve } from './server-setup.ts';
-
-const { kinds, newPlace } = bothStores();
+import { openFileStore, serve } from './server-setup.ts';
 
 interface SchemaText {
   readonly type?: string;
@@ -35,7 +32,7 @@ function examples({ type, enum: words, minimum = 0, maximum = 0, minLength = 0, 
 }
 
 test('each operation takes what its schemas allow, and refuses anything else', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store);
   const { json: document } = await server.send('GET', '/api/openapi.json');
   assert.equal(document.openapi, '3.1.0');

@@ -1,10 +1,23 @@
 /** A real server over a store, and a client that sends exactly the headers it is given. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingMessage, request as startRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after } from 'node:test';
 import { defaultBreaker } from '../../src/core/controls/breaker/defaults.ts';
 import type { CrossProcessStore } from '../../src/ports/store.ts';
 import { type RunningServer, type ServeOptions, startServer } from '../../src/server/start-server.ts';
+import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchgear-server-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+/** A new store in a file. */
+export function openFileStore(): SqliteStore {
+  return sqliteStore({ path: join(folder, `${++files}.db`) });
+}
 
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 

@@ -2,13 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bothStores } from '../../stores/both-stores.ts';
-import { serve } from '../server-setup.ts';
-
-const { kinds, newPlace } = bothStores();
+import { openFileStore, serve } from '../server-setup.ts';
 
 test('an allowed host is addressed by http and https, with its port if it has one', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const server = await serve(store, { allowedHosts: ['gear.example.com', 'other.example:8443'] });
   const ask = async (host: string, origin = '') =>
     (await server.send('GET', '/api/status', undefined, { host, origin })).status;
@@ -33,7 +30,7 @@ test('an allowed host is addressed by http and https, with its port if it has on
 });
 
 test('the header of a proxy names the person, beside the token; without the option it says nothing', async () => {
-  const store = await kinds['in a file'](newPlace());
+  const store = openFileStore();
   const servers = [await serve(store, { userHeader: 'X-User' }), await serve(store)];
   for (const server of servers) {
     const headers = { 'x-user': 'zoe\u0085 <script>' };
