@@ -107,7 +107,14 @@ test('a client behind the shared buffer reads on from the journal; one far behin
   await until(() => first.entries().length === count);
   const behind = await listen(server, { 'last-event-id': '1' });
   await until(() => behind.entries().length === count - 1);
-  assert.ok(behind.entries().every(({ data }, at) => data.message === `m${at + 1}`));
+  // A busy machine may store entries in another order than they were written in.
+  assert.deepEqual(
+    behind.entries().map(({ id, data }) => [id, data.message]),
+    first
+      .entries()
+      .slice(1)
+      .map(({ id, data }) => [id, data.message]),
+  );
   for (let at = count; at <= streamLagMax + 1; at++) write(store, `m${at}`);
   await store.shared.settled();
   await until(() => first.entries().length > streamLagMax);
