@@ -1,6 +1,6 @@
 /**
- * Proves what tests do on a machine without their services: with redis-server hidden, every file that can start one
- * passes with skipped tests, each with its reason, and fails where CI is set.
+ * Proves what tests do on a machine without their services: with a program hidden, every file that can start it
+ * passes with skipped tests, each with its reason, and fails where CI is set. Arguments are names of services.
  */
 
 import assert from 'node:assert/strict';
@@ -11,11 +11,17 @@ import { listFiles, listImports, readText, root } from './harness/source.ts';
 import { type ServiceName, services } from './services.ts';
 
 /** The file that starts each service. */
-const starters: Readonly<Record<ServiceName, string>> = { redis: 'test/redis-server.ts' };
+const starters: Readonly<Record<ServiceName, string>> = {
+  redis: 'test/redis-server.ts',
+  chromium: 'test/page/browser.ts',
+  promtool: 'test/promtool.ts',
+};
 
-for (const [name, starter] of Object.entries(starters)) {
+const asked = process.argv.slice(2);
+for (const [name, starter] of Object.entries(starters).filter(([name]) => asked.length === 0 || asked.includes(name))) {
   const { program } = services[name as ServiceName];
   const files = testsThatReach(starter);
+  assert.ok(files.length > 0, `no test leads to ${starter}`);
   const reason = `${program} is not installed (`;
 
   const { status, lastLine } = runTests(program, files, '');

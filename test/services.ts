@@ -15,6 +15,8 @@ interface Service {
   readonly program: string;
   /** The package that brings it, by package manager. */
   readonly packages: Readonly<Record<Manager, string>>;
+  /** Whether only a program of the package is wanted: neither its daemon nor what it recommends. */
+  readonly isToolOnly?: boolean;
 }
 
 /** A service, or the reason why it cannot be used and what a person may run. */
@@ -30,6 +32,15 @@ export const services = {
     program: 'redis-server',
     packages: { 'apt-get': 'redis-server', dnf: 'redis', apk: 'redis', brew: 'redis' },
   },
+  chromium: {
+    program: 'chromium',
+    packages: { 'apt-get': 'chromium', dnf: 'chromium', apk: 'chromium', brew: 'chromium' },
+  },
+  promtool: {
+    program: 'promtool',
+    packages: { 'apt-get': 'prometheus', dnf: 'golang-github-prometheus', apk: 'prometheus', brew: 'prometheus' },
+    isToolOnly: true,
+  },
 } as const satisfies Record<string, Service>;
 
 const lockWaitSecs = 300;
@@ -43,15 +54,28 @@ interface Installing {
   /** Has the manager wait while another process holds its lock; dnf does so by itself. */
   readonly waiting: readonly string[];
   readonly installing: readonly string[];
+  /** Options for a package of which only a tool is wanted; needed where an install starts daemons. */
+  readonly toolOnly?: readonly string[];
   /** Reads the lists of packages, without which a new machine knows none. */
   readonly updating?: readonly string[];
 }
+
+/** While this file exists and exits with 101, packages of Debian start no daemon. One of the machine is left alone. */
+const daemonPolicy = '/usr/sbin/policy-rc.d';
+const ownPolicyMark = 'written by the tests of switchgear';
+const addPolicy = `printf '#!/bin/sh\\n# ${ownPolicyMark}\\nexit 101\\n' > ${daemonPolicy}; chmod 755 ${daemonPolicy}`;
+const dropPolicy = `if grep -qs '${ownPolicyMark}' ${daemonPolicy}; then rm ${daemonPolicy}; fi`;
 
 const managers: Readonly<Record<Manager, Installing>> = {
   'apt-get': {
     needsRoot: true,
     waiting: ['-o', `DPkg::Lock::Timeout=${lockWaitSecs}`],
     installing: ['install', '-y'],
+    toolOnly: [
+      '--no-install-recommends',
+      ...['-o', `DPkg::Pre-Invoke::=if [ ! -e ${daemonPolicy} ]; then ${addPolicy}; fi`],
+      ...['-o', `DPkg::Post-Invoke::=${dropPolicy}`],
+    ],
     updating: ['update'],
   },
   dnf: { needsRoot: true, waiting: [], installing: ['install', '-y'] },
@@ -152,11 +176,12 @@ function runLine([command = '', ...args]: readonly string[]): Promise<{ code: nu
 function installLines(name: ServiceName): readonly (readonly string[])[] {
   const isRoot = process.getuid?.() === 0;
   for (const manager of managersFound()) {
-    const { needsRoot, waiting, installing, updating } = managers[manager];
+    const { needsRoot, waiting, installing, toolOnly = [], updating } = managers[manager];
+    const { packages, isToolOnly }: Service = services[name];
     const prefix = needsRoot && !isRoot ? ['sudo', '-n'] : [];
     if ((isRoot && !needsRoot) || (prefix.length > 0 && !maySudo())) continue;
     const line = (words: readonly string[]) => [...prefix, manager, ...waiting, ...words];
-    const install = line([...installing, services[name].packages[manager]]);
+    const install = line([...installing, ...(isToolOnly === true ? toolOnly : []), packages[manager]]);
     return updating === undefined ? [install] : [install, line(updating), install];
   }
   return [];

@@ -1,0 +1,18 @@
+/**
+ * `npm run test:page`: the page of `switchgear serve` in Chromium, in the whole form; `npm test` runs a short one.
+ * Further arguments are files. `--screenshots` writes the pictures of the docs.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { root } from '../harness/source.ts';
+
+const everyFile = ['test/page/*.test.ts', 'test/page/*.page.ts'];
+/** A file that hangs is ended after this time. */
+const fileMaxMs = 600_000;
+
+const args = process.argv.slice(2);
+const files = args.filter((each) => each !== '--screenshots');
+const env = { ...process.env, ...(args.includes('--screenshots') && { PAGE_SCREENSHOTS: 'docs/images' }) };
+const line = ['test/run-tests.ts', `--test-timeout=${fileMaxMs}`, ...(files.length > 0 ? files : everyFile)];
+const { status } = spawnSync(process.execPath, line, { cwd: root, env, stdio: 'inherit' });
+process.exitCode = status ?? 1;
