@@ -15,6 +15,7 @@ export function buildCommand(folder: string): string {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   run(tsc, '-p', 'tsconfig.build.json', '--noCheck', '--declaration', 'false', '--outDir', dist);
   for (const tool of ['bundle-hook.ts', 'bundle-run.ts']) run(join('tools', tool), join(dist, 'cli'));
+  run(join('tools', 'bundle-page.ts'), join(dist, 'page'));
   for (const name of ['bin', 'package.json', 'chain.schema.json', 'policy.schema.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -16,9 +16,14 @@ try {
   const [packed] = JSON.parse(
     run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root),
   ) as [Packed];
-  const ours =
-    /^(dist\/.*\.(c?js|d\.ts)|bin\/.*|docs\/.*\.(md|svg)|[A-Z]+(\.md)?|package\.json|(chain|policy)\.schema\.json)$/;
-  const strays = packed.files.filter(({ path }) => !ours.test(path));
+  const ours = [
+    /^dist\/.*\.(c?js|d\.ts)$/,
+    /^dist\/page\/(index\.html|page-\w+\.(js|css))(\.br|\.gz)?$/,
+    /^bin\//,
+    /^docs\/.*\.(md|svg)$/,
+    /^([A-Z]+(\.md)?|package\.json|(chain|policy)\.schema\.json)$/,
+  ];
+  const strays = packed.files.filter(({ path }) => !ours.some((each) => each.test(path)));
   assert.deepEqual(strays, [], 'the package carries files that nobody needs: see "files" in package.json');
 
   // What npm would fetch is taken from our own node_modules, so that no network is needed.

@@ -10,6 +10,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
+import { bundlePage } from '../tools/bundle-page.ts';
 import { buildCommand } from './built-command.ts';
 import type { Tally } from './count-reporter.ts';
 import { root } from './harness/source.ts';
@@ -83,6 +84,7 @@ async function runNode(args: readonly string[], concurrency: number): Promise<Ru
   const options = args.filter((each) => each.startsWith('-') && each !== reporter);
   const files = args.filter((each) => !each.startsWith('-'));
   const counted = join(folder, 'counted.json');
+  await bundlePage(join(root, 'dist', 'page')); // For servers that tests start from the source.
   command ??= buildCommand(join(folder, 'command'));
   const child = spawn(
     process.execPath,

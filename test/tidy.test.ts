@@ -80,7 +80,7 @@ const packages: Readonly<Record<string, string | readonly string[]>> = {
 
 /** What lies in the root of the repository. */
 const inTheRoot = new Set([
-  ...['.ci', 'api', 'bench', 'bin', 'docs', 'examples', 'src', 'test', 'tools'],
+  ...['.ci', 'api', 'bench', 'bin', 'dashboard', 'docs', 'examples', 'src', 'test', 'tools'],
   ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', '.gitignore'],
   ...['package.json', 'package-lock.json', 'biome.json', 'tsconfig.json', 'tsconfig.build.json'],
   ...['chain.schema.json', 'policy.schema.json'],
@@ -89,6 +89,7 @@ const inTheRoot = new Set([
 /** The kinds of files in a folder; the first folder that fits counts. */
 const fileKinds: Readonly<Record<string, readonly string[]>> = {
   'src/': ['.ts'],
+  'dashboard/': ['.css', '.html', '.json', '.ts', '.tsx'],
   'test/fixtures/': ['.gz', '.json', '.jsonl', '.md', '.ts', '.txt', '.yaml'],
   'test/': ['.json', '.md', '.ts'],
 };

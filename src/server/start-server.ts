@@ -13,6 +13,7 @@ import type { Route, ServerContext } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { makeToken, type Role, startTokenName } from './http/tokens.ts';
 import { renderOpenapi } from './openapi.ts';
+import { pageRoutes } from './page/routes.ts';
 import { breakerRoutes } from './routes/breakers.ts';
 import { cardRoutes } from './routes/cards.ts';
 import { chainRoutes } from './routes/chains.ts';
@@ -50,6 +51,7 @@ const routes: readonly Route[] = [
   ...breakerRoutes,
   ...taskRoutes,
   ...chainRoutes,
+  ...pageRoutes,
 ];
 
 /** Starts a server; rejects if no port is free. */

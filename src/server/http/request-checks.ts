@@ -15,7 +15,10 @@ const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 
 /** Headers that decide about a request, so that a second one is refused. */
-const singleHeaders = ['host', 'origin', 'authorization', 'cookie', 'sec-fetch-site', 'x-switchgear', 'content-type'];
+const singleHeaders = [
+  ...['host', 'origin', 'authorization', 'cookie', 'x-switchgear', 'content-type'],
+  ...['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'],
+];
 
 /** Checks that each header that decides is there at most once. */
 export function checkSingleHeaders({ headersDistinct }: IncomingMessage): void {
@@ -57,6 +60,12 @@ export function checkOrigin(request: IncomingMessage, { scheme, allowed }: HostR
   const isSameOrigin = origin === undefined || schemes.some((each) => origin === `${each}://${host}`);
   if (isSameSite && isSameOrigin) return;
   throw new HttpError(403, 'origin_not_allowed', 'a page of another origin must not use this server');
+}
+
+/** Whether a person opens the path as a page of its own, as with a link in a message. */
+export function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
+  return method === 'GET' && origin === undefined && mode === 'navigate' && destination === 'document';
 }
 
 /** The path and the query of a request; throws for other forms of targets. */

@@ -51,6 +51,8 @@ export interface Route {
   readonly body?: ObjectSchema;
   /** Whether a reading route needs the custom header, as all writing ones do. */
   readonly needsHeader?: boolean;
+  /** Whether a link on any page may lead here: the answer is a document without data. */
+  readonly isDocument?: boolean;
   readonly media: string;
   readonly answer: string;
   /** Returns the value of the answer; `undefined` after the handler has begun the answer itself. */
@@ -62,7 +64,7 @@ const noQuery = objectSchema({});
 /** Defines a route with typed query and body. */
 export function defineRoute<const Q extends ObjectSchema, const B extends ObjectSchema>(
   route: Pick<Route, 'method' | 'path' | 'summary' | 'access' | 'answer'> &
-    Partial<Pick<Route, 'media' | 'needsHeader'>> & {
+    Partial<Pick<Route, 'media' | 'needsHeader' | 'isDocument'>> & {
       readonly query?: Q;
       readonly body?: B;
       readonly handle: (call: RouteCall<Checked<Q>, Checked<B>>) => unknown;

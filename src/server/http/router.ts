@@ -13,6 +13,7 @@ import {
   checkOwnHeader,
   checkSingleHeaders,
   type HostRules,
+  isNavigation,
   parseRequestTarget,
 } from './request-checks.ts';
 import { sendError, sendValue } from './respond.ts';
@@ -50,9 +51,10 @@ async function answerRequest(
   const rules = options.getHostRules();
   checkSingleHeaders(request);
   checkHost(request, rules);
-  checkOrigin(request, rules);
+  if (!isNavigation(request)) checkOrigin(request, rules);
   const { segments, query } = parseRequestTarget(request);
   const match = findRoute(routes, request.method ?? '', segments);
+  if (match?.route.isDocument !== true) checkOrigin(request, rules);
   const principal = match?.route.access === 'open' ? undefined : await context.authenticator.authenticate(request);
   if (match === undefined) throw noRouteError(routes, segments);
   const { route, params } = match;

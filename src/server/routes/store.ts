@@ -85,16 +85,6 @@ export const storeRoutes: readonly Route[] = [
       return { status: 'ok' };
     },
   }),
-  defineRoute({
-    method: 'GET',
-    path: '/',
-    summary: 'The page.',
-    access: 'open',
-    media: 'text/plain',
-    answer: 'Where to go.',
-    handle: () =>
-      textAnswer('text/plain; charset=utf-8', 'Switchgear serves an API here; /api/openapi.json describes it.\n'),
-  }),
 ];
 
 function parseEventId(text: string): number {

@@ -1,0 +1,66 @@
+/** Requests to the API of this server, with its cookie. */
+
+/** An error that the API answered, or `unreachable` if no answer came. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Called when the API says that the session is over. */
+let onSignedOut: () => void = () => undefined;
+
+/** Sets what happens when a session is over. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+/** The header that pages of other origins cannot send. */
+export const ownHeaders = { 'x-switchgear': '1' } as const;
+
+/** Reads a path of the API. */
+export function apiGet<T>(path: string): Promise<T> {
+  return request<T>('GET', path);
+}
+
+/** Writes to a path of the API. */
+export function apiPost<T>(path: string, body: unknown = {}): Promise<T> {
+  return request<T>('POST', path, body);
+}
+
+/** Ends what a path of the API names. */
+export function apiDelete<T>(path: string): Promise<T> {
+  return request<T>('DELETE', path);
+}
+
+/** How long an answer may take. */
+const timeoutMs = 20_000;
+
+async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: { ...ownHeaders, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+  } catch {
+    throw new ApiError(0, 'unreachable', 'The server does not answer.');
+  }
+  const value: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return value as T;
+  const { error } = (value ?? {}) as { error?: { code?: string; message?: string } };
+  if (response.status === 401 && path !== '/api/session') onSignedOut();
+  throw new ApiError(response.status, error?.code ?? 'error', error?.message ?? `Status ${response.status}`);
+}
+
+/** The message of anything thrown, for a person. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
