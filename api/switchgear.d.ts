@@ -171,6 +171,15 @@ export interface Card {
     readonly expiresAtMs?: number;
     readonly digest?: string;
     readonly step?: CardStep;
+    readonly agent?: string;
+    readonly risk?: 'high' | 'medium' | 'low';
+    readonly openedWallMs?: number;
+    readonly answeredWallMs?: number;
+    readonly counts?: readonly CardCounter[];
+    readonly raise?: CardRaise;
+    readonly raisedTo?: number;
+    readonly note?: string;
+    readonly snoozedUntilMs?: number;
 }
 
 export type CardAction = (typeof cardActions)[number];

@@ -44,6 +44,47 @@ export interface Card {
   readonly digest?: string;
   /** The chain step that waits for the answer, and the rules that ask. */
   readonly step?: CardStep;
+  /** The name of the agent. */
+  readonly agent?: string;
+  /** What is at stake. @default high for a question, medium for a halt, low for a notice */
+  readonly risk?: 'high' | 'medium' | 'low';
+  /** The wall time at which the card was opened, and that of its answer. */
+  readonly openedWallMs?: number;
+  readonly answeredWallMs?: number;
+  /** The counters of the task when the card was opened, each with its limit. */
+  readonly counts?: readonly CardCounter[];
+  /** The limit that `retry_raised` raises, and how far. */
+  readonly raise?: CardRaise;
+  /** The limit that the answer `retry_raised` sets. @default the suggested one */
+  readonly raisedTo?: number;
+  /** The words of the person who answered; those of a `decline` reach the agent. */
+  readonly note?: string;
+  /** Until when a person wants not to see the card, in the time of the store. The question still expires. */
+  readonly snoozedUntilMs?: number;
+}
+
+/** A counter of a task beside its limit. */
+export interface CardCounter {
+  /** The counter, e.g. `tool_calls` or `spend_cents`. */
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+  /** The setting of the limit, as a path of a policy. */
+  readonly setting: string;
+  /** The origin of the limit: `default`, a line of a policy file, an option of the command, or the program. */
+  readonly source: string;
+}
+
+/** How far an answer may raise the limit that a task reached. */
+export interface CardRaise {
+  /** The setting of the limit, as a path of a policy. */
+  readonly setting: string;
+  /** The limit without another one in the answer. */
+  readonly suggested: number;
+  /** The lowest limit with which the task goes on. */
+  readonly min: number;
+  /** The highest limit without a change of the policy: the limit doubled for each retry that is left. */
+  readonly max: number;
 }
 
 /** A question as the person who is asked sees it. The store keeps its input sealed, and only while it is open. */
@@ -96,6 +137,10 @@ export type CardEvent =
       readonly answer: CardAction;
       readonly by: string;
       readonly from?: AnswerOrigin | undefined;
+      readonly wallMs?: number | undefined;
+      readonly note?: string | undefined;
+      /** The limit that `retry_raised` sets. */
+      readonly raisedTo?: number | undefined;
     }
   | {
       readonly type: 'card-used';
@@ -114,13 +159,7 @@ export function changeCard(card: Card, event: CardEvent): Card {
     case 'card-answered':
       if (card.state !== 'open' || isPast(card, event.atMs)) return card;
       if (!card.actions.includes(event.answer)) return card; // Only an offered action can be chosen.
-      return {
-        ...card,
-        state: 'answered',
-        answer: event.answer,
-        by: event.by,
-        ...(event.from && { from: event.from }),
-      };
+      return answered(card, event);
     case 'card-used':
       // Single use, and never after the card expired.
       if (card.state !== 'answered' || isPast(card, event.atMs)) return card;
@@ -129,6 +168,24 @@ export function changeCard(card: Card, event: CardEvent): Card {
       if (card.state === 'used' || !isPast(card, event.atMs)) return card;
       return { ...card, state: 'expired' };
   }
+}
+
+function answered(card: Card, event: Extract<CardEvent, { readonly type: 'card-answered' }>): Card {
+  const { answer, by, from, wallMs, note, raisedTo } = event;
+  const { snoozedUntilMs: _, ...rest } = card;
+  return {
+    ...rest,
+    ...{ state: 'answered', answer, by },
+    ...(from && { from }),
+    ...(wallMs !== undefined && { answeredWallMs: wallMs }),
+    ...(note !== undefined && { note }),
+    ...(raisedTo !== undefined && answer === 'retry_raised' && { raisedTo }),
+  };
+}
+
+/** Whether a person wants not to see an open card now. */
+export function isSnoozed({ state, snoozedUntilMs = 0 }: Card, atMs: number): boolean {
+  return state === 'open' && atMs < snoozedUntilMs;
 }
 
 /** Reads edited arguments: a JSON list is the list of the arguments, any other value is the only argument. */

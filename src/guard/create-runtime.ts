@@ -77,6 +77,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     policyEngine,
     env,
     settings,
+    originOf: taken.originOf,
     rules,
     ask: askPerson,
     isDisposed: false,

@@ -32,6 +32,7 @@ export { copyProperties } from './runtime/copy-properties.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
+export { describeCardTask } from './tasks/card-task.ts';
 export {
   makeQuestionCard,
   openCard,

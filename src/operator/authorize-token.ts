@@ -72,6 +72,7 @@ async function reportAgent(
     ],
     actions: ['dismiss'],
     state: 'open',
+    ...{ risk: 'high', agent: name, openedWallMs: store.clock.wallMs() },
   };
   if (store.card(card.id) !== undefined) return;
   store.putCard(card);

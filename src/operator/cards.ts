@@ -5,7 +5,14 @@ import { isOwnerGone } from '../chains/run/ownership.ts';
 import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
 import type { RunState } from '../chains/run/state/run-state.ts';
 import { loadRun } from '../chains/run/storage/runs.ts';
-import { type Card, type CardAction, describeOtherAnswers, parseEditedArgs, type QuestionCard } from '../core/card.ts';
+import {
+  type Card,
+  type CardAction,
+  describeOtherAnswers,
+  isSnoozed,
+  parseEditedArgs,
+  type QuestionCard,
+} from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cardKeepMs, journalEntriesMax } from '../core/limits.ts';
 import { quoteValue } from '../core/quote.ts';
@@ -49,6 +56,23 @@ function isExpired({ expiresAtMs }: Card, atMs: number): boolean {
   return expiresAtMs !== undefined && atMs >= expiresAtMs;
 }
 
+/** The states by which cards are listed. */
+export const cardStates = ['open', 'snoozed', 'closed', 'all'] as const;
+
+/** Whether a card is listed under a state. */
+export function isInState(card: Card, state: (typeof cardStates)[number], atMs: number): boolean {
+  switch (state) {
+    case 'open':
+      return isOpen(card, atMs) && !isSnoozed(card, atMs);
+    case 'snoozed':
+      return isOpen(card, atMs) && isSnoozed(card, atMs);
+    case 'closed':
+      return !isOpen(card, atMs);
+    case 'all':
+      return true;
+  }
+}
+
 /** Finds an item by a prefix of its id, or of the id after its first dash; `isPreferred` decides between several. */
 export function findByIdPrefix<T extends { readonly id: string }>(
   all: readonly T[],
@@ -89,15 +113,10 @@ export function describeCardState(card: Card, atMs: number): TableCell {
   return { text: expiresAtMs === undefined ? 'open' : `${formatTimeSpan(expiresAtMs - atMs)} left`, style: 'yellow' };
 }
 
-/** Sorts questions first, then halts, then notices; each by expiry, then by id. */
-export function sortCards(cards: readonly Card[]): readonly Card[] {
+/** Sorts questions first, then halts, then notices, each in the given order. */
+export function sortByKind(cards: readonly Card[]): readonly Card[] {
   const rank = { ask: 0, halt: 1, notice: 2 } as const;
-  return cards.toSorted(
-    (left, right) =>
-      rank[left.kind] - rank[right.kind] ||
-      (left.expiresAtMs ?? 0) - (right.expiresAtMs ?? 0) ||
-      (left.id < right.id ? -1 : 1),
-  );
+  return cards.toSorted((left, right) => rank[left.kind] - rank[right.kind]);
 }
 
 /** The card with the input of the call that it asks about; the store has the input only while the question is open. */

@@ -49,7 +49,7 @@ const styles: { readonly [type in EntryType]?: Style } = {
 type EntryOf<T extends EntryType> = Entry & { readonly type: T };
 
 /** Describes an entry; returns undefined for a type of a newer version. */
-function describeEntry(entry: Entry): string | undefined {
+export function describeEntry(entry: Entry): string | undefined {
   const describe = descriptions[entry.type] as ((entry: Entry) => string) | undefined;
   return describe?.(entry);
 }

@@ -102,7 +102,7 @@ async function closeLostTask(
 ): Promise<boolean> {
   const { id, agent, session, owner, parent } = task;
   const cell = store.cell<LiveTask | null>(key, () => null, { keepMs: lostKeepMs });
-  const card = isReported || parent !== undefined ? undefined : makeLostCard(task);
+  const card = isReported || parent !== undefined ? undefined : makeLostCard(task, store.clock.wallMs());
   const place = { task: id, session, agent };
   const bodies: readonly EntryBody[] = [
     ...(isReported ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
@@ -124,7 +124,7 @@ async function closeLostTask(
 }
 
 /** The card has the same id in every process, so it exists once. */
-function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Card {
+function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask, openedWallMs: number): Card {
   const spent = micros > 0 ? `, $${(micros / microsPerCent / 100).toFixed(2)}` : '';
   const used = `${formatUse(calls, limits.maxToolCalls)} tool calls${spent}`;
   return {
@@ -136,6 +136,8 @@ function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask): Ca
     evidence: [`${agent}: its process is gone, nothing was heard of it for ${leaseMs / 1000} s; it had used ${used}`],
     actions: ['dismiss'],
     state: 'open',
+    agent,
+    openedWallMs,
   };
 }
 

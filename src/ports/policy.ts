@@ -48,6 +48,8 @@ export interface AppliedPolicy {
   readonly content?: ArgumentContent | undefined;
   /** The project of a policy file that was found; undefined for the working folder. */
   readonly project?: string | undefined;
+  /** The origin of a setting by its path: `default`, `switchgear.toml, line 4`; undefined if it is not set there. */
+  readonly originOf?: ((path: string) => string | undefined) | undefined;
   /** Environment variables whose values were ignored, and parts of a found policy that wait for trust. */
   readonly ignored: readonly {
     readonly name: string;

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { SwitchgearError } from '../core/error.ts';
-import { createCardTimesReader } from '../operator/card-times.ts';
+import { createCardHistoryReader } from '../operator/inbox/card-history.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createEventFeed } from './http/event-feed.ts';
@@ -59,6 +59,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   const { storeName, findTripSettings, userHeader, allowedHosts, host, tls } = options;
   const { token, record } = makeToken(startTokenName, options.startRole, options.user, store.clock.wallMs());
   const scheme = tls === undefined ? 'http' : 'https';
+  const readCardHistory = createCardHistoryReader(store);
   let port = 0;
   const context: ServerContext = {
     store,
@@ -66,7 +67,8 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     findTripSettings,
     authenticator: createAuthenticator(store, [record], () => port),
     feed: createEventFeed(store),
-    readCardTimes: createCardTimesReader(store),
+    readCardHistory,
+    readCardTimes: async () => (await readCardHistory()).times,
     describe: () => renderOpenapi(routes),
   };
   const getHostRules = () => ({ port, scheme, allowed: allowedHosts.map((each) => each.toLowerCase()) }) as const;

@@ -125,6 +125,7 @@ export function announceLeftBehind(
     evidence: [`${name} ended and left ${all} running${worked ? ' that worked on' : ''}; ${parts.join('; ')}`],
     actions: ['dismiss'],
     state: 'open',
+    agent: name,
   };
   return { lines, card };
 }

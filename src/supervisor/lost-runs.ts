@@ -50,6 +50,7 @@ function continueSuspended(store: Store, run: RunRecord): void {
   const names = formatProcesses(working.map(nameProcess));
   const card: Card = {
     ...{ id, kind: 'notice', task, code: 'notice', counters: { processes: working.length }, state: 'open' },
+    ...{ agent, openedWallMs: store.clock.wallMs() },
     evidence: [
       `${agent}: its supervisor was suspended while the agent ran on without limits, and goes on now: ${names}`,
     ],
@@ -84,6 +85,7 @@ async function openLostCard(store: Store, run: RunRecord, id: string): Promise<C
     evidence: describeLoss(run, remaining),
     actions: ['retry_raised', 'narrow_scope', 'dismiss'],
     state: 'open',
+    ...{ agent, openedWallMs: store.clock.wallMs() },
   };
   const atMs = store.clock.nowMs();
   const end = { type: 'task-ended', how: 'lost' } as const;

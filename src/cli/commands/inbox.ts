@@ -2,10 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import type { StandingApproval } from '../../chains/run/approval/standing-approvals.ts';
-import { type CardAction, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
+import { type CardAction, type CardRaise, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
+import { formatCents, formatUse } from '../../core/quote.ts';
 import { approvalLifetimes, effectOfVerb, questionActionOf } from '../../operator/answers.ts';
 import {
   answerQuestion,
@@ -13,13 +14,21 @@ import {
   describeSubject,
   findAbandonedRun,
   findByIdPrefix,
+  isInState,
   isOpen,
   loadQuestion,
-  loadReadableCard,
   readCards,
-  sortCards,
+  sortByKind,
 } from '../../operator/cards.ts';
-import { sanitizeText } from '../../operator/format.ts';
+import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import { createCardHistoryReader } from '../../operator/inbox/card-history.ts';
+import {
+  type CardView,
+  type CounterView,
+  foldCards,
+  sortByUrgency,
+  viewCards,
+} from '../../operator/inbox/card-view.ts';
 import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import {
@@ -38,7 +47,7 @@ import { type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';
 
 export const command: Command = {
   usage: [
-    'inbox list [--all]               list open questions, halts and notices; with --all also closed ones',
+    'inbox list [--all|--snoozed]     list open questions, halts and notices; also closed ones; only snoozed ones',
     'inbox show ID                    show one card in full; a prefix of the id is enough',
     'inbox approve ID [--for F]       approve: F is once (the default), run or always; --edit FILE: other arguments',
     'inbox decline ID                 decline; --by TEXT is a note beside the user, also with approve',
@@ -46,13 +55,12 @@ export const command: Command = {
     ...runUsage,
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(args, ['--json', '--all'], args[0] === 'narrow' || args[0] === 'replan' ? 3 : 2, [
-      '--store',
-      '--for',
-      '--edit',
-      '--by',
-      '--drop',
-    ]);
+    const parsedArgs = readArgs(
+      args,
+      ['--json', '--all', '--snoozed'],
+      args[0] === 'narrow' || args[0] === 'replan' ? 3 : 2,
+      ['--store', '--for', '--edit', '--by', '--drop'],
+    );
     const verbs: Readonly<Record<string, InboxVerb>> = { list, show, approve, decline, standing, ...runVerbs };
     const [verbName = 'list', id] = parsedArgs.positionals;
     const verb = Object.hasOwn(verbs, verbName) ? verbs[verbName] : undefined;
@@ -77,19 +85,26 @@ export const command: Command = {
 
 async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal: Terminal): Promise<number> {
   const atMs = store.clock.nowMs();
-  const all = sortCards(await readCards(store));
-  const cards = switches.has('--all') ? all : all.filter((card) => isOpen(card, atMs));
+  const history = await createCardHistoryReader(store)();
+  const state = switches.has('--all') ? 'all' : switches.has('--snoozed') ? 'snoozed' : 'open';
+  const all = await readCards(store);
+  const cards = sortByKind(sortByUrgency(all, history)).filter((card) => isInState(card, state, atMs));
+  const snoozed = state === 'open' ? all.filter((card) => isInState(card, 'snoozed', atMs)).length : 0;
   if (switches.has('--json')) {
     const questions = await Promise.all(cards.map((card) => loadQuestion(store, card)));
     terminal.out(JSON.stringify(questions, null, 2));
-  } else if (cards.length === 0) terminal.out('No open cards.');
+    return exitCodes.ok;
+  }
+  if (cards.length === 0) terminal.out(state === 'snoozed' ? 'No snoozed cards.' : 'No open cards.');
   else {
-    const shown = await Promise.all(cards.map((card) => loadReadableCard(store, card)));
+    const shown = await viewCards(store, history, foldCards(cards, atMs));
     const rows = shown.map((card) => [
       { text: card.id },
-      { text: card.kind, style: card.kind === 'ask' ? ('yellow' as const) : undefined },
+      { text: describeKind(card), style: card.kind === 'ask' ? ('yellow' as const) : undefined },
+      { text: card.agent ?? '' },
       { text: describeSubject(card) },
       describeCardState(card, atMs),
+      { text: describeWaiting(card), style: 'dim' as const },
       { text: describeReason(card), style: 'dim' as const },
     ]);
     const paint = createPaint(terminal);
@@ -102,7 +117,16 @@ async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal
       if (input !== undefined) terminal.out(`    ${sanitizeText(input)}`);
     }
   }
+  if (snoozed > 0) terminal.out(`${formatCount(snoozed, 'snoozed card')}: switchgear inbox list --snoozed`);
   return exitCodes.ok;
+}
+
+function describeKind({ kind, count }: CardView): string {
+  return count > 1 ? `${kind} ×${count}` : kind;
+}
+
+function describeWaiting({ waitingMs }: CardView): string {
+  return waitingMs === undefined ? '' : `for ${formatTimeSpan(waitingMs)}`;
 }
 
 const noticesTitle = 'Notices, which need no answer (switchgear inbox dismiss ID closes one):';
@@ -131,20 +155,46 @@ async function show(
     terminal.out(JSON.stringify(await loadQuestion(store, storedCard), null, 2));
     return exitCodes.ok;
   }
-  const card = await loadReadableCard(store, storedCard);
+  const history = await createCardHistoryReader(store)();
+  const view = await viewCards(store, history, [{ card: storedCard, equals: [] }]);
+  const card = view[0]!;
   const settings = listSettingsOf(card.code);
   const rows = [
     ['card', card.id],
+    ...(card.agent === undefined ? [] : [['agent', card.agent]]),
     ['about', describeSubject(card)],
+    ...(card.openedWallMs === undefined ? [] : [['opened', describeOpened(card, card.openedWallMs)]]),
     ...(card.kind === 'ask' ? [] : [['code', card.code]]), // The code of a question is that of its refusal.
     ['state', describeCardState(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
     ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
+    ...card.details.counters.map((counter) => [counter.name.replaceAll('_', ' '), describeCounter(counter)]),
+    ...(isOpen(card, atMs) && card.raise ? [['retry', describeRaise(card.raise)]] : []),
     ...(card.kind === 'halt' && settings.length > 0 ? [['changed by', settings.join(', ')]] : []),
+    ...card.details.lastEvents.map(({ wallMs, type, words }, at) => [
+      at === 0 ? 'last events' : '',
+      `${new Date(wallMs).toTimeString().slice(0, 8)} ${type} ${words}`,
+    ]),
   ].map(([name = '', text = '']) => [{ text: name, style: 'dim' as const }, { text }]);
   for (const line of formatTable(rows, createPaint(terminal))) terminal.out(line);
   return exitCodes.ok;
+}
+
+function describeOpened({ waitingMs }: CardView, openedWallMs: number): string {
+  const time = new Date(openedWallMs).toISOString().slice(0, 19).replace('T', ' ');
+  return waitingMs === undefined ? time : `${time}, ${formatTimeSpan(waitingMs)} ago`;
+}
+
+/** A counter beside its limit, with the setting and its origin: `51 of 50 (task.max_tool_calls, default)`. */
+function describeCounter({ used, limit, unit, setting, source }: CounterView): string {
+  const use = unit === 'cents' ? `${formatCents(used)} of ${formatCents(limit)}` : formatUse(used, limit);
+  const origin = [setting, source].filter(Boolean).join(', ');
+  return origin === '' ? use : `${use} (${origin})`;
+}
+
+function describeRaise({ setting, suggested, min, max }: CardRaise): string {
+  return `${setting} to ${suggested}, or with --limit from ${min} to ${max}`;
 }
 
 const approve: InboxVerb = (store, parsedArgs, terminal) => {

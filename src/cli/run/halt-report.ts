@@ -78,10 +78,11 @@ function nameBelow({ id, agent }: TaskSnapshot): string {
 /** The option of `run` that sets the limit of a code. */
 export function findLimitFlag(code: string): string | undefined {
   const { raises } = findCode(code);
-  return raises === undefined ? undefined : flags[raises];
+  return raises === undefined ? undefined : limitFlags[raises];
 }
 
-const flags: { readonly [setting in keyof TaskSettings]?: string } = {
+/** The options of `run` that set limits, by setting. */
+export const limitFlags: { readonly [setting in keyof TaskSettings]?: string } = {
   maxToolCalls: '--max-calls',
   maxTreeCalls: '--max-tree-calls',
   maxSpendCents: '--max-spend',

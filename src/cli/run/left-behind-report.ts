@@ -17,7 +17,7 @@ export function reportLeftBehind(context: RunCommandContext, { end, task, record
   for (const { id, task: owner, kind, state, actions } of gear.snapshot().cards)
     if (owner === task && kind === 'halt' && state === 'open' && actions.includes('dismiss'))
       gear.cards.answer(id, 'dismiss', 'switchgear run');
-  const { lines, card } = announceLeftBehind(leftBehind, {
+  const { lines, card: unopened } = announceLeftBehind(leftBehind, {
     noun: 'the agent',
     name: record.agent,
     task,
@@ -25,7 +25,8 @@ export function reportLeftBehind(context: RunCommandContext, { end, task, record
     limit,
   });
   for (const line of lines) screen.printLine(`switchgear: ${line}`);
-  if (card === undefined || store.shared === undefined) return;
+  if (unopened === undefined || store.shared === undefined) return;
+  const card = { ...unopened, openedWallMs: store.clock.wallMs() };
   store.putCard(card);
   const place = { task, session: record.session, agent: record.agent };
   store.append({ type: 'card-changed', card }, place, store.clock.nowMs());

@@ -3,6 +3,8 @@
 import { unlimited } from '../../core/declare/setting.ts';
 import { cleanLines, textOf } from '../../core/foreign-text.ts';
 import { storeGraceMs, treePollMs } from '../../core/limits.ts';
+import { toSnakeCase } from '../../core/names.ts';
+import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
@@ -14,6 +16,7 @@ import type { Terminal } from '../command.ts';
 import { identifySettings, storeSettings } from '../policy/stored-settings.ts';
 import { type RunStart, runAttempts } from './attempts.ts';
 import type { RunCommandContext } from './context.ts';
+import { limitFlags } from './halt-report.ts';
 import type { RunCommandOptions } from './options.ts';
 import { createScreen } from './screen.ts';
 import { createStatusLine } from './status-line.ts';
@@ -110,7 +113,12 @@ async function settleStore({ shared }: Store): Promise<void> {
  * as a replay needs, unless the policy sets one.
  */
 function applyRunLimits(policy: CheckedPolicy, { limits }: RunCommandOptions): CheckedPolicy {
-  const { settings, provenance } = policy;
+  const { settings } = policy;
+  const provenance = new Map(policy.provenance);
+  for (const [name, value] of Object.entries(limits)) {
+    const source = `option ${limitFlags[name as keyof TaskSettings] ?? name}` as const;
+    provenance.set(`task.${toSnakeCase(name)}`, { value, source });
+  }
   const isExplicit = (provenance.get('journal.level')?.source ?? 'default') !== 'default';
   const journal = isExplicit ? settings.journal : ({ ...settings.journal, level: 'all' } as const);
   return markChecked({ ...settings, journal, task: { ...settings.task, ...limits } }, provenance);

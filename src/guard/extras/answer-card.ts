@@ -8,11 +8,8 @@ import {
   describeOtherAnswers,
   parseEditedArgs,
 } from '../../core/card.ts';
-import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
-import { findCode } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { answerPollMs, raisesMax, shownInputMax } from '../../core/limits.ts';
-import type { RaisedLimit } from '../../core/settings.ts';
 import type { TaskOptions } from '../api.ts';
 import { keepRequest } from '../approval/edited-args.ts';
 import { readInput, requestId } from '../approval/sealed-input.ts';
@@ -20,6 +17,7 @@ import { addListener } from '../journal/journal.ts';
 import { type Checks, choices, signal as isSignal, name, options, text } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { updateCard } from '../tasks/cards.ts';
+import { countRaises, raiseLimits } from '../tasks/raised-limit.ts';
 import type { TaskState } from '../tasks/task.ts';
 
 const isAnswer = choices(...cardActions);
@@ -114,19 +112,17 @@ async function withRequest({ store, inputs }: Runtime, card: Card): Promise<Answ
 }
 
 /**
- * Options that start a halted task again: the tripped limit doubled, its counters carried over, below the nearest
- * ancestor that still runs, whose budget it spends from.
+ * Options that start a halted task again: the tripped limit doubled, or as the answer to its card or `wanted` says; its
+ * counters carried over, below the nearest ancestor that still runs, whose budget it spends from.
  * Undefined if the task is not halted, or its limits were raised `raisesMax` times already.
  */
-export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | undefined {
+export function makeRetryOptions(runtime: Runtime, task: string, wanted?: number): TaskOptions | undefined {
   const node = runtime.halted.get(task);
   if (node?.haltStop === undefined) return undefined;
-  if (Math.max(node.raises, node.cells.budget.state.raises ?? 0) >= raisesMax) return undefined;
-  const { agent, session } = node;
-  const { code, counters } = node.haltStop;
-  // A joint budget belongs to several tasks, so one task cannot raise it.
-  const limit = counters.scope === undefined ? findCode(code).raises : undefined;
-  const limits = limit === undefined ? node.limits : { ...node.limits, [limit]: limitOf(node, limit) * 2 };
+  if (countRaises(node) >= raisesMax) return undefined;
+  const { agent, session, card } = node;
+  const answered = card === undefined ? undefined : runtime.store.card(card);
+  const limits = raiseLimits(node, node.haltStop, wanted ?? answered?.raisedTo);
   return {
     agent,
     session,
@@ -135,13 +131,6 @@ export function makeRetryOptions(runtime: Runtime, task: string): TaskOptions | 
     retryOf: node.id,
     ...(node.isDelegated && { delegated: true }),
   } as TaskOptions;
-}
-
-/** The value of a limit that a task reached. */
-function limitOf({ limits, cells }: TaskState, limit: RaisedLimit): number {
-  const written = limits[limit] ?? (limit === 'maxTreeCalls' ? maxTreeCallsOf(limits) : 1);
-  const { raised = {} } = cells.budget.state;
-  return Math.max(written, Object.hasOwn(raised, limit) ? raised[limit as keyof typeof raised]! : 0);
 }
 
 /** The nearest ancestor that has neither halted nor ended. */

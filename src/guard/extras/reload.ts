@@ -23,6 +23,7 @@ export function reload(runtime: Runtime, policy: PolicyInput): void {
   const names = Object.keys(settings) as (keyof Settings)[];
   const changed = names.filter((name) => JSON.stringify(settings[name]) !== JSON.stringify(before[name]));
   runtime.settings = settings;
+  runtime.originOf = next.originOf;
   runtime.budgets?.close();
   runtime.budgets = next.budgets;
   runtime.content = next.content;

@@ -3,6 +3,7 @@
 import { defaultSettings } from '../../core/controls/defaults.ts';
 import { createRuleEngine, parseOperatorRules } from '../../core/controls/rules/engine.ts';
 import { backgroundOf, checkPolicy } from '../../policy/check/check-policy.ts';
+import type { Provenance } from '../../policy/check/report.ts';
 import { applyEnvironment } from '../../policy/environment.ts';
 import type { PolicyEngine } from '../../ports/policy.ts';
 import { createJointBudgets } from '../budgets/joint-budgets.ts';
@@ -15,7 +16,7 @@ export const policyEngine: PolicyEngine = {
     if (input === undefined && !isNamed) return { settings: defaultSettings, ignored: [], loosened: [] };
     const policy = checkPolicy(input ?? {});
     const background = backgroundOf(policy);
-    const { settings, ignored, loosened } = applyEnvironment(policy, env);
+    const { settings, provenance, ignored, loosened } = applyEnvironment(policy, env);
     const rules = parseOperatorRules(settings.rules);
     const listed = settings.budgets.length === 0 ? undefined : createJointBudgets(settings.budgets);
     return {
@@ -23,6 +24,7 @@ export const policyEngine: PolicyEngine = {
       ignored: [...(background.ignored ?? []), ...ignored],
       loosened: [...(background.loosened ?? []), ...loosened],
       project: background.project,
+      originOf: (path) => describeOrigin(provenance.get(path)),
       budgets: withRunCalls(listed, () => createJointBudgets([]), env),
       content: createContent(settings.journal),
       rules: rules.length === 0 ? undefined : createRuleEngine(rules, settings.ruleSettings),
@@ -31,3 +33,11 @@ export const policyEngine: PolicyEngine = {
   createEmptyBudgets: () => createJointBudgets([]),
   createEmptyRules: (settings) => createRuleEngine([], settings.ruleSettings),
 };
+
+function describeOrigin(origin: Provenance | undefined): string | undefined {
+  if (origin === undefined) return undefined;
+  const { source, line } = origin;
+  if (source === 'code') return 'the policy of the program';
+  const place = source.startsWith('file ') ? source.slice('file '.length) : source;
+  return line === undefined ? place : `${place}, line ${line}`;
+}

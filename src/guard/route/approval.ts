@@ -57,9 +57,9 @@ export async function askPerson(
   const card = makeQuestionCard(runtime, createCardId(runtime), stop, { ...question, canEdit }, askedAtMs);
   const { expiresAtMs } = card;
   const input = showInput(args, runtime.settings.approval.redact);
-  openCard(runtime, card, task, askedAtMs, input);
+  const opened = openCard(runtime, card, task, askedAtMs, input);
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-stopped' }, askedAtMs);
-  const answer = await firstAnswer(runtime, site, withInput(card, input), approver, expiresAtMs);
+  const answer = await firstAnswer(runtime, site, withInput(opened, input), approver, expiresAtMs);
   runtime.inputs.delete(card.id);
   const atMs = clock.nowMs();
   if (task !== undefined) applyAndCheck(runtime, task, { type: 'task-resumed' }, atMs);

@@ -14,7 +14,7 @@ import type { Answer, Approver } from '../../ports/approver.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JournalListener } from '../../ports/journal.ts';
 import type { ApplyOrders } from '../../ports/orders.ts';
-import type { ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
+import type { AppliedPolicy, ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { TaskPublisher } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
@@ -45,6 +45,8 @@ export interface Runtime {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The settings in force; a reload replaces them. */
   settings: Settings;
+  /** The origin of a setting by its path; undefined without a policy. */
+  originOf: AppliedPolicy['originOf'];
   rules: RuleEngine | undefined;
   /** Asks a person about a call; chains replace this function. */
   ask: typeof askPerson;

@@ -6,6 +6,7 @@ import { removeInput, storeInput } from '../approval/sealed-input.ts';
 import { formatInputLine } from '../approval/shown-input.ts';
 import { appendEntry, keepsContent } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { describeCardTask } from './card-task.ts';
 import { entryPlace, type TaskState } from './task.ts';
 
 /** Makes the card of a question: the call, why it must be approved, and until when. */
@@ -59,21 +60,23 @@ export function redactCard(runtime: Runtime, card: Card): Card {
   return keepsContent(runtime) ? card : (runtime.rules?.redact(card) ?? card);
 }
 
-/** Opens a card: the store keeps it redacted and its input sealed, and the journal has its entry without the input. */
+/** Opens a card and returns it: the store keeps it redacted, its input sealed; its entry is without the input. */
 export function openCard(
   runtime: Runtime,
   card: Card,
   task: TaskState | undefined,
   atMs: number,
   input?: string,
-): void {
+): Card {
+  const opened = { ...describeCardTask(runtime, task, atMs), ...card };
   const { expiresAtMs = atMs } = card;
   if (input !== undefined) {
     runtime.inputs.set(card.id, input);
     storeInput(runtime.store, card.id, input, expiresAtMs - atMs);
   }
-  runtime.store.putCard(redactCard(runtime, card));
-  appendEntry(runtime, { type: 'card-changed', card }, task && entryPlace(task), atMs);
+  runtime.store.putCard(redactCard(runtime, opened));
+  appendEntry(runtime, { type: 'card-changed', card: opened }, task && entryPlace(task), atMs);
+  return opened;
 }
 
 /** Every card in the store; open questions of this gear have their input. */
@@ -84,7 +87,9 @@ export function listCards({ store, inputs }: Runtime): readonly QuestionCard[] {
 /** Applies an event to a card and returns the card; undefined if the id is unknown. */
 export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card | undefined {
   const before = runtime.store.card(id);
-  const card = before && changeCard(before, event);
+  const { clock } = runtime;
+  const card =
+    before && changeCard(before, event.type === 'card-answered' ? { wallMs: clock.wallMs(), ...event } : event);
   if (card !== undefined && card !== before) {
     runtime.store.putCard(card);
     if (card.kind === 'ask' && before?.state === 'open') {

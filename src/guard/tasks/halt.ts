@@ -12,6 +12,7 @@ import { haltOverLimit, type Stop } from '../../core/verdict.ts';
 import { appendEntry, countError } from '../journal/journal.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { createCardId, openCard } from './cards.ts';
+import { findRaise } from './raised-limit.ts';
 import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
 import { applyEvent } from './task-events.ts';
 
@@ -40,6 +41,8 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   runtime.timeouts.endHalted();
   if (parent !== undefined) touchParent(runtime, parent, atMs);
   if (code === 'cancelled') return; // The program cancelled the task itself, so it gets no card.
+  const actions = runtime.haltActions ?? listCardActions(code);
+  const { raise } = (actions.includes('retry_raised') && findRaise(ended, stop)) || {};
   const card: Card = {
     id: createCardId(runtime),
     kind: 'halt',
@@ -47,9 +50,11 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
     code,
     counters,
     evidence: [refusal.explanation],
-    actions: runtime.haltActions ?? listCardActions(code),
+    actions,
     state: 'open',
+    ...(raise && { raise }),
   };
+  ended.card = card.id;
   openCard(runtime, card, ended, atMs);
 }
 

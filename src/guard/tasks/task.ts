@@ -40,6 +40,8 @@ export interface TaskState extends PanelTask {
   children: Set<TaskState> | undefined;
   haltStop: Stop | undefined;
   halt: Refusal | undefined;
+  /** The card of the halt. */
+  card?: string;
   ended: boolean;
   /** Functions that abort signals and waits; called once when the task halts. */
   ending: Set<HaltListener> | undefined;

@@ -12,7 +12,13 @@ export interface PolicySource {
 }
 
 /** The origin of a value. */
-export type Source = 'default' | 'code' | `preset ${string}` | `file ${string}` | `environment ${string}`;
+export type Source =
+  | 'default'
+  | 'code'
+  | `preset ${string}`
+  | `file ${string}`
+  | `environment ${string}`
+  | `option ${string}`;
 
 /** An effective value and its origin. */
 export interface Provenance {

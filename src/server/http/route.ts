@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Operator, OperatorRequest } from '../../operator/authorize.ts';
-import type { CardTimes } from '../../operator/card-times.ts';
+import type { CardHistory } from '../../operator/inbox/card-history.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import type { Authenticator, Principal } from './authenticate.ts';
 import type { EventFeed } from './event-feed.ts';
@@ -16,7 +16,8 @@ export interface ServerContext {
   readonly storeName: string;
   readonly authenticator: Authenticator;
   readonly feed: EventFeed;
-  readonly readCardTimes: () => Promise<ReadonlyMap<string, CardTimes>>;
+  readonly readCardHistory: () => Promise<CardHistory>;
+  readonly readCardTimes: () => Promise<CardHistory['times']>;
   /** The settings of a trip by hand: for some seconds, or as the policy says for the tool. */
   readonly findTripSettings: (tool: string, secs: number | undefined) => Promise<BreakerSettings>;
   /** The document that describes the routes. */

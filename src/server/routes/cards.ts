@@ -3,8 +3,8 @@
 import { type Card, cardActions } from '../../core/card.ts';
 import { reasonLengthMax, shownInputMax } from '../../core/limits.ts';
 import { answerFromInbox, approvalLifetimes, effectOfVerb, inboxVerbs } from '../../operator/answers.ts';
-import type { CardTimes } from '../../operator/card-times.ts';
-import { findByIdPrefix, isOpen, loadReadableCard, readCards, sortCards } from '../../operator/cards.ts';
+import { cardStates, findByIdPrefix, isInState, readCards } from '../../operator/cards.ts';
+import { foldCards, sortByAnswer, sortByUrgency, viewCards } from '../../operator/inbox/card-view.ts';
 import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import { answerRowsMax } from '../http/limits.ts';
 import { defineRoute, type Route, type ServerContext } from '../http/route.ts';
@@ -20,30 +20,34 @@ export const cardRoutes: readonly Route[] = [
   defineRoute({
     method: 'GET',
     path: '/api/cards',
-    summary: 'List cards: questions first, then halts, then notices.',
+    summary: 'List cards: by risk, then by how long an agent has been waiting; closed ones the newest first.',
     access: 'viewer',
     query: objectSchema({
-      state: { type: 'string', enum: ['open', 'closed', 'all'], description: 'open by default' },
+      state: { type: 'string', enum: cardStates, description: 'open by default, without snoozed ones' },
       kind: { type: 'string', enum: ['ask', 'halt', 'notice'] },
       task: { type: 'string', maxLength: 500 },
       answer: { type: 'string', enum: cardActions, description: 'Only cards that were answered so.' },
+      fold: { type: 'boolean', description: 'Equal open cards as one, with a count; true by default for open ones.' },
       offset: { type: 'integer', minimum: 0, maximum: 1_000_000 },
       limit: { type: 'integer', minimum: 1, maximum: answerRowsMax, description: '100 by default' },
     }),
     answer: 'The cards, how many there are in all, and the time of the store.',
     async handle({ context, query }) {
       const { store } = context;
-      const { state = 'open', kind, task, answer, offset = 0, limit = 100 } = query;
+      const { state = 'open', kind, task, answer, fold = state === 'open', offset = 0, limit = 100 } = query;
       const atMs = store.clock.nowMs();
-      const found = sortCards(await readCards(store)).filter(
+      const history = await context.readCardHistory();
+      const found = (await readCards(store)).filter(
         (card) =>
-          (state === 'all' || isOpen(card, atMs) === (state === 'open')) &&
+          isInState(card, state, atMs) &&
           (kind ?? card.kind) === card.kind &&
           (task ?? card.task) === card.task &&
           (answer === undefined || card.answer === answer),
       );
-      const cards = await showCards(context, found.slice(offset, offset + limit), atMs);
-      return { cards, total: found.length, atMs };
+      const sorted = state === 'closed' ? sortByAnswer(found, history) : sortByUrgency(found, history);
+      const all = fold ? foldCards(sorted, atMs) : sorted.map((card) => ({ card, equals: [] }));
+      const cards = await viewCards(store, history, all.slice(offset, offset + limit));
+      return { cards, total: all.length, atMs, wallMs: store.clock.wallMs() };
     },
   }),
   defineRoute({
@@ -116,17 +120,8 @@ export const cardRoutes: readonly Route[] = [
   }),
 ];
 
-async function showCard(context: ServerContext, card: Card) {
-  return (await showCards(context, [card], context.store.clock.nowMs()))[0]!;
-}
-
-/** Cards as a person reads them, with the times that the journal has. */
-async function showCards({ store, readCardTimes }: ServerContext, cards: readonly Card[], atMs: number) {
-  const times: ReadonlyMap<string, CardTimes> = await readCardTimes();
-  const shown = cards.map(async (card) => ({
-    ...(await loadReadableCard(store, card)),
-    isOpen: isOpen(card, atMs),
-    ...times.get(card.id),
-  }));
-  return Promise.all(shown);
+/** One card as a person reads it, as it is in the store. */
+async function showCard({ store, readCardHistory }: ServerContext, card: Card) {
+  const [view] = await viewCards(store, await readCardHistory(), [{ card, equals: [] }]);
+  return view!;
 }

@@ -4,6 +4,7 @@ import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import {
   type AskedSite,
+  describeCardTask,
   digestApproval,
   makeQuestionCard,
   type Runtime,
@@ -37,6 +38,7 @@ export async function findOrCreateQuestionCard(
   const title =
     subject.step === '' ? run.chain.id : `${run.chain.id}: step ${subject.step} wants to call ${target.name}`;
   const fresh: Card = {
+    ...describeCardTask(runtime, undefined, clock.nowMs()),
     ...makeQuestionCard(runtime, id, stop, { task: run.id, title, digest }, clock.nowMs()),
     actions,
     step: { run: run.id, chain: run.chain.id, id: subject.step, rules },

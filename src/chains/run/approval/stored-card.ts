@@ -1,6 +1,6 @@
 /** Answers or expires cards in the store, so that any process that waits for the card sees it. */
 
-import { type AnswerOrigin, type Card, type CardAction, changeCard } from '../../../core/card.ts';
+import { type AnswerOrigin, type Card, type CardAction, type CardEvent, changeCard } from '../../../core/card.ts';
 import { removedInputKeepMs } from '../../../core/limits.ts';
 import { inputKey } from '../../../guard/internal.ts';
 import type { Change, Store } from '../../../ports/store.ts';
@@ -11,6 +11,9 @@ export interface AnswerResult {
   readonly status: 'taken' | 'late' | 'unavailable' | 'unknown';
   readonly card?: Card;
 }
+
+/** What an answer says besides its action. */
+export type AnswerWords = Pick<Extract<CardEvent, { readonly type: 'card-answered' }>, 'note' | 'raisedTo'>;
 
 /**
  * Answers a card in the store; any process that waits for the card gets the answer. Of several answers one is taken,
@@ -23,17 +26,19 @@ export async function answerStoredCard(
   by: string,
   from?: AnswerOrigin,
   together: readonly Change[] = [],
+  words: AnswerWords = {},
 ): Promise<AnswerResult> {
   const atMs = store.clock.nowMs();
+  const event = { type: 'card-answered', atMs, wallMs: store.clock.wallMs(), answer, by, from, ...words } as const;
   let before: Card | undefined;
   let card: Card | undefined;
   const update = (stored: Card | undefined) => {
     before = stored;
-    card = stored && changeCard(stored, { type: 'card-answered', atMs, answer, by, from });
+    card = stored && changeCard(stored, event);
     return card === stored && together.length > 0 ? undefined : card;
   };
   const current = store.card(id);
-  const answeredCard = current && changeCard(current, { type: 'card-answered', atMs, answer, by, from });
+  const answeredCard = current && changeCard(current, event);
   const entries =
     answeredCard === undefined
       ? []

@@ -1,0 +1,83 @@
+/** Cards as a person decides about them: counters with their origin, bounds of a retry, folded equals. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Card } from '../../../src/core/card.ts';
+import { createSwitchgear } from '../../../src/index.ts';
+import { readCards } from '../../../src/operator/cards.ts';
+import { createCardHistoryReader } from '../../../src/operator/inbox/card-history.ts';
+import { foldCards, sortByUrgency, viewCards } from '../../../src/operator/inbox/card-view.ts';
+import { openFileStore, serve } from '../../server/server-setup.ts';
+
+const ask: Card = {
+  ...{ id: 'ask-1', kind: 'ask', task: 't', code: 'rule_declined', counters: {}, evidence: ['pay?'], digest: 'd' },
+  ...{ actions: ['approve', 'decline'], state: 'open', agent: 'bot', openedWallMs: 2 },
+};
+
+test('the card of a halt has agent, time, counters, the origin of each limit, and the bounds of a retry', async () => {
+  const store = openFileStore();
+  const gear = createSwitchgear({
+    ...{ agent: 'deploy-bot', store, log: 'silent', env: {} },
+    policy: { task: { max_tool_calls: 2 } },
+  });
+  const read = gear.guard('read', (page: number) => page);
+  await gear.task(() => [read(1), read(2), read(3)]);
+  await gear.task({ limits: { maxToolCalls: 1 } }, () => [read(1), read(2)]);
+  await store.shared.settled();
+  const history = await createCardHistoryReader(store)();
+  const sorted = sortByUrgency(await readCards(store), history);
+  const halts = sorted.filter(({ kind }) => kind === 'halt');
+  const [first, second] = await viewCards(
+    store,
+    history,
+    halts.map((card) => ({ card, equals: [] })),
+  );
+  assert.deepEqual([first?.agent, first!.openedWallMs! > 0, first!.waitingMs! >= 0], ['deploy-bot', true, true]);
+  assert.deepEqual(first?.details.counters[0], {
+    ...{ name: 'tool_calls', used: 3, limit: 2, unit: 'calls' },
+    ...{ setting: 'task.max_tool_calls', source: 'the policy of the program' },
+  });
+  const spend = first?.details.counters.find(({ name }) => name === 'spend_cents');
+  assert.deepEqual([spend?.source, spend?.limit, first?.details.spentCents], ['default', 5000, 0]);
+  assert.deepEqual(first?.details.raise, { setting: 'task.max_tool_calls', suggested: 4, min: 4, max: 16 });
+  assert.deepEqual([first?.details.risk, first!.details.lastEvents.length > 0], ['medium', true]);
+  assert.equal(first?.details.lastEvents.at(-1)?.type, 'task-ended');
+  assert.equal(second?.details.counters[0]?.source, 'given to the task');
+  gear.dispose();
+  store.close();
+});
+
+test('cards are sorted by risk and waiting time; equal ones fold, questions only about the same call', () => {
+  const halt: Card = { ...ask, id: 'h1', kind: 'halt', code: 'tool_call_limit', counters: { actual: 51, limit: 50 } };
+  const notice: Card = { ...ask, id: 'n', kind: 'notice', code: 'notice', risk: 'high', openedWallMs: 3 };
+  const cards = [
+    halt,
+    { ...halt, id: 'h2', task: 'u', counters: { actual: 52, limit: 50 } },
+    { ...halt, id: 'h3', agent: 'other' },
+    notice,
+    ask,
+    { ...ask, id: 'ask-2', openedWallMs: 1 },
+    { ...ask, id: 'ask-3', task: 'u' },
+    { ...ask, id: 'ask-4', digest: 'e' },
+    { ...ask, id: 'ask-5', state: 'answered' } as const,
+  ];
+  const folded = foldCards(sortByUrgency(cards, { times: new Map() }), 0);
+  assert.deepEqual(
+    folded.map(({ card, equals }) => [card.id, ...equals.map(({ id }) => id)]),
+    [['ask-2', 'ask-1'], ['ask-3'], ['ask-4'], ['ask-5'], ['n'], ['h1', 'h2'], ['h3']],
+  );
+});
+
+test('the list of the server has the details, and folds equal cards', async () => {
+  const store = openFileStore();
+  const server = await serve(store);
+  for (const id of ['ask-1', 'ask-2', 'ask-3']) store.putCard({ ...ask, id });
+  await store.shared.settled();
+  const { cards, total } = (await server.send('GET', '/api/cards')).json;
+  assert.deepEqual([total, cards[0].id, cards[0].count, cards[0].equals], [1, 'ask-1', 3, ['ask-2', 'ask-3']]);
+  assert.deepEqual([cards[0].agent, cards[0].details.risk, cards[0].waitingMs > 0], ['bot', 'high', true]);
+  assert.equal((await server.send('GET', '/api/cards?fold=false')).json.total, 3);
+  assert.equal((await server.send('GET', '/api/cards/ask-2')).json.card.details.risk, 'high');
+  await server.close();
+  store.close();
+});
