@@ -37,14 +37,76 @@ function start() {
   var isHook = process.argv[2] === 'hook';
   // A run is a few: an agent waits until they are loaded.
   var isRun = process.argv[2] === 'run';
-  var built = path.join(__dirname, '../dist/cli', isHook ? 'hook.cjs' : isRun ? 'run.js' : 'main.js');
-  require(fs.existsSync(source) ? source : built)
-    .main(process.argv.slice(2))
-    .then(function setCode(code) {
-      // Output that could not be written has set a code already.
-      process.exitCode = code || process.exitCode;
-      if (isHook) process.exit();
-    });
+  var isBuilt = !fs.existsSync(source);
+  var built = path.join(__dirname, '../dist/cli', isRun ? 'run.js' : 'main.js');
+  var hook = isHook && isBuilt ? loadHook(fs, path, folder) : undefined;
+  (hook || require(isBuilt ? built : source)).main(process.argv.slice(2)).then(function setCode(code) {
+    // Output that could not be written has set a code already.
+    process.exitCode = code || process.exitCode;
+    if (hook) hook.store();
+    if (isHook) process.exit();
+  });
+}
+
+// Loads the file of the hook with the code that earlier hooks compiled. The cache of Node has only what is compiled
+// before a file runs: no functions, and compiling these takes longer than running them.
+function loadHook(fs, path, folder) {
+  var vm = require('node:vm');
+  var file = path.join(__dirname, '../dist/cli/hook.cjs');
+  var text = fs.readFileSync(file, 'utf8');
+  // The file begins with a digest of itself. The time shows a change that somebody made by hand.
+  var parts = ['hook', process.version, process.arch, text.slice(2, 34), fs.statSync(file).mtimeMs.toString(36)];
+  var name = folder && !process.env.NODE_DISABLE_COMPILE_CACHE ? path.join(folder, parts.join('-')) : undefined;
+  var stored = name && readCode(fs, name);
+  var options = { filename: file, importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
+  if (stored) options.cachedData = stored.code;
+  var script = new vm.Script(text, options);
+  var module = { exports: {} };
+  script.runInThisContext()(module.exports, require, module, file);
+  // Options of Node may have changed what V8 accepts; hooks with other options keep their code.
+  var isDue = !stored || Math.random() < (script.cachedDataRejected ? 1 / 8 : stored.times < 8 ? 1 : 1 / 128);
+  return {
+    main: module.exports.main,
+    store: function store() {
+      if (name && isDue) writeCode(fs, path, name, script.createCachedData(), stored ? stored.times + 1 : 1);
+    },
+  };
+}
+
+// The code is stored twice, since V8 runs it unchecked: it must not be damaged. The last byte says how often it was
+// stored: each time, the functions that another event uses are added.
+function readCode(fs, name) {
+  var isOwn, bytes, length, code;
+  try {
+    isOwn = !process.getuid || fs.statSync(name).uid === process.getuid();
+    bytes = fs.readFileSync(name);
+  } catch (_) {
+    return undefined; // Not stored yet.
+  }
+  length = (bytes.length - 1) / 2;
+  code = bytes.subarray(0, length);
+  if (!isOwn || bytes.length % 2 === 0 || !code.equals(bytes.subarray(length, -1))) return undefined;
+  return { code: code, times: bytes[bytes.length - 1] };
+}
+
+function writeCode(fs, path, name, code, times) {
+  var unfinished = [name, process.pid].join('-');
+  var bytes = Buffer.concat([code, code, Buffer.from([Math.min(times, 255)])]);
+  try {
+    fs.mkdirSync(path.dirname(name), { recursive: true });
+    fs.writeFileSync(unfinished, bytes, { flag: 'wx', mode: 384 });
+    fs.renameSync(unfinished, name);
+  } catch (_) {
+    removeFile(fs, unfinished); // The next hook compiles again.
+  }
+}
+
+function removeFile(fs, name) {
+  try {
+    fs.unlinkSync(name);
+  } catch (_) {
+    return; // It was never made.
+  }
 }
 
 // A folder of the user's own: in one that all users share, anybody could lay code that is then run.

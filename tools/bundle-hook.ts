@@ -3,6 +3,7 @@
  * files take longer to find than to run. CommonJS, since the loader of modules takes its time, too.
  */
 
+import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -69,8 +70,19 @@ function requireLate(text: string): string {
   return late;
 }
 
+/**
+ * Makes the bundle an expression, since the command compiles it as a script: the code of a script can be stored after
+ * it ran, with all functions that a hook uses. The comment tells the code of one build from that of another.
+ */
+function wrapBundle(text: string): string {
+  const contents = `(function(exports,require,module,__filename){${text}\n})`;
+  return `/*${createHash('sha256').update(contents).digest('hex')}*/${contents}`;
+}
+
 const banner = [
-  "const hereUrl=require('node:url').pathToFileURL(__filename).href;",
+  "const here={get url(){return require('node:url').pathToFileURL(__filename).href}};",
+  // The same time as that of the global, whose getter takes over a millisecond.
+  'const hookClock={now:()=>process.uptime()*1e3};',
   'const requireLate=(load)=>{let loaded;return new Proxy({},{get:(_,name)=>(loaded??=load())[name]})};',
 ].join('');
 
@@ -87,8 +99,8 @@ const { outputFiles } = await build({
   minifyWhitespace: true,
   minifySyntax: true,
   banner: { js: banner },
-  define: { 'import.meta.url': 'hereUrl' },
+  define: { 'import.meta.url': 'here.url', performance: 'hookClock' },
   logLevel: 'warning',
   plugins: [oneFile],
 });
-for (const { path, text } of outputFiles) await writeFile(path, requireLate(text));
+for (const { path, text } of outputFiles) await writeFile(path, wrapBundle(requireLate(text)));

@@ -152,13 +152,14 @@ function take(left: Remaining, text: string): string {
  * sequence), format characters (and so every bidirectional one), line and paragraph separators, and halves of
  * surrogate pairs.
  */
-const steering = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-const steeringRuns = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
-const steeringButLines = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+function hasSteering(text: string): boolean {
+  // Inside the function, as classes of characters take a while to build: most hooks print nothing.
+  return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
+}
 
 /** Cleans foreign text for one line of a terminal or log: each run of steering characters becomes a dot, or `mark`. */
 export function cleanLine(text: string, mark = '·'): string {
-  return steering.test(text) ? text.replaceAll(steeringRuns, mark) : text;
+  return hasSteering(text) ? text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, mark) : text;
 }
 
 /**
@@ -166,7 +167,8 @@ export function cleanLine(text: string, mark = '·'): string {
  * except line feed and tab becomes its escape `\uXXXX`, so that JSON stays JSON with the same values.
  */
 export function cleanLines(text: string): string {
-  return steering.test(text) ? text.replaceAll(steeringButLines, escapeCharacter) : text;
+  if (!hasSteering(text)) return text;
+  return text.replaceAll(/[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escapeCharacter);
 }
 
 function escapeCharacter(character: string): string {

@@ -22,9 +22,6 @@ interface Pass {
   work: number;
 }
 
-/** Characters without a picture of their own, and spaces that are none of the keyboard. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|(?! )\p{Zs}/gu;
-
 /** The arguments as one line. `hiddenNames` are fields that the policy masks, beside those that look like secrets. */
 export function showInput(args: readonly unknown[], hiddenNames: readonly string[] = []): string {
   const { types } = process.getBuiltinModule('node:util');
@@ -88,8 +85,10 @@ function quote(text: string): string {
   return escapeUnseen(JSON.stringify(text));
 }
 
-/** Writes characters that cannot be seen as escapes. */
+/** Writes characters without a picture of their own, and spaces that are none of the keyboard, as escapes. */
 function escapeUnseen(text: string): string {
+  // Inside the function, as classes of characters take a while to build: most hooks show nothing.
+  const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|(?! )\p{Zs}/gu;
   return text.replaceAll(unseen, (character) => {
     const code = character.codePointAt(0)!;
     return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;

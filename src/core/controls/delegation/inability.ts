@@ -12,7 +12,16 @@ export function hasInabilityPhrase(text: string): boolean {
 
 /** Groups alternatives of a pattern. */
 const either = (...alternatives: readonly string[]) => `(?:${alternatives.join('|')})`;
-const pattern = (...alternatives: readonly string[]) => new RegExp(alternatives.join('|'), 'i');
+/** A pattern that is compiled when it is used first: most processes read no text of a worker. */
+const pattern = (...alternatives: readonly string[]): Pick<RegExp, 'test'> => {
+  let compiled: RegExp | undefined;
+  return {
+    test(text) {
+      compiled ??= new RegExp(alternatives.join('|'), 'i');
+      return compiled.test(text);
+    },
+  };
+};
 
 const adverbs = '(?:(?:also|still|currently|therefore|simply|really|just|unfortunately|sadly|regrettably|now) ){0,2}';
 const unable = either('unable to', 'not able to', 'not permitted', 'not allowed');

@@ -25,12 +25,16 @@ const listEnds = 64;
 const blank = 35;
 
 /** The classes of characters in words. */
-const [letter, digit, joint, quote, space] = [1, 2, 3, 4, 5];
+const [letter, digit, joint, quote, space] = [1, 2, 3, 4, 5] as const;
 const kinds = new Uint8Array(128);
-for (let code = 0; code < 128; code++) {
-  const char = String.fromCharCode(code);
-  kinds[code] = [/\W/, /[a-z_]/i, /\d/, /[.:+-]/, /["'`]/, /\s/].findLastIndex((kind) => kind.test(char));
-}
+kinds.fill(letter, 65, 91); // A to Z
+kinds.fill(letter, 97, 123); // a to z
+kinds.fill(digit, 48, 58); // 0 to 9
+kinds.fill(space, 9, 14);
+kinds[32] = space;
+kinds[95] = letter; // _
+for (const char of '.:+-') kinds[char.charCodeAt(0)] = joint;
+for (const char of '"\'`') kinds[char.charCodeAt(0)] = quote;
 
 /** Hexadecimal ids, dates, times and durations: they change from call to call. */
 const volatileWord =
