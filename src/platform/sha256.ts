@@ -31,7 +31,7 @@ export function computeSha256Hex(bytes: Uint8Array): string {
 /** Plain variables and loops: this runs once or twice in a process, so it is never optimized. */
 function computeSha256(bytes: Uint8Array): Int32Array {
   const { initialHash, roundConstants } = readConstants();
-  const hash = Int32Array.from(initialHash);
+  const hash = initialHash.slice();
   const padded = padMessage(bytes);
   const schedule = new Int32Array(64);
   for (let block = 0; block < padded.byteLength; block += 64) {
@@ -48,7 +48,7 @@ function computeSha256(bytes: Uint8Array): Int32Array {
   return hash;
 }
 
-function digestBlock(hash: Int32Array, schedule: Int32Array, roundConstants: readonly number[]): void {
+function digestBlock(hash: Int32Array, schedule: Int32Array, roundConstants: Int32Array): void {
   let a = hash[0]!;
   let b = hash[1]!;
   let c = hash[2]!;
@@ -90,21 +90,33 @@ function padMessage(bytes: Uint8Array): DataView {
 }
 
 interface Constants {
-  readonly initialHash: readonly number[];
-  readonly roundConstants: readonly number[];
+  readonly initialHash: Int32Array;
+  readonly roundConstants: Int32Array;
 }
 
 let constants: Constants | undefined;
 
 /** The constants are the fractions of the square and cube roots of the first primes. */
 function readConstants(): Constants {
-  if (constants !== undefined) return constants;
-  const primes: number[] = [];
-  for (let number = 2; primes.length < 64; number++) {
-    if (primes.every((prime) => number % prime !== 0)) primes.push(number);
-  }
-  const fraction = (value: number) => ((value % 1) * 4_294_967_296) | 0;
-  const initialHash = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
-  constants = { initialHash, roundConstants: primes.map((prime) => fraction(Math.cbrt(prime))) };
+  constants ??= { initialHash: parseWords(initialWords), roundConstants: parseWords(roundWords) };
   return constants;
+}
+
+const initialWords = '6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19';
+const roundWords =
+  '428a2f9871374491b5c0fbcfe9b5dba53956c25b59f111f1923f82a4ab1c5ed5' +
+  'd807aa9812835b01243185be550c7dc372be5d7480deb1fe9bdc06a7c19bf174' +
+  'e49b69c1efbe47860fc19dc6240ca1cc2de92c6f4a7484aa5cb0a9dc76f988da' +
+  '983e5152a831c66db00327c8bf597fc7c6e00bf3d5a7914706ca635114292967' +
+  '27b70a852e1b21384d2c6dfc53380d13650a7354766a0abb81c2c92e92722c85' +
+  'a2bfe8a1a81a664bc24b8b70c76c51a3d192e819d6990624f40e3585106aa070' +
+  '19a4c1161e376c082748774c34b0bcb5391c0cb34ed8aa4a5b9cca4f682e6ff3' +
+  '748f82ee78a5636f84c878148cc7020890befffaa4506cebbef9a3f7c67178f2';
+
+/** Reads words of eight hexadecimal digits each. */
+function parseWords(digits: string): Int32Array {
+  const bytes = Buffer.from(digits, 'hex');
+  const words = new Int32Array(bytes.length / 4);
+  for (let at = 0; at < words.length; at++) words[at] = bytes.readInt32BE(at * 4);
+  return words;
 }

@@ -1,7 +1,7 @@
 /** The ancestors of a process, from its parent to the first process of the system. */
 
 import { ancestorsMax } from '../core/limits.ts';
-import { findProcess, isHiddenProcess, type ProcessInfo, readProgramName } from './process-table.ts';
+import { findUnlessHidden, type ProcessInfo, readProgramName } from './process-table.ts';
 
 export interface ProcessChain {
   /** The process itself, its parent, and so on. */
@@ -17,8 +17,8 @@ export function readProcessChain(from: number = process.pid): ProcessChain {
   const links: ProcessInfo[] = [];
   let pid = from;
   while (links.length < ancestorsMax) {
-    if (isHiddenProcess(pid)) return { links, isComplete: false, isHidden: true };
-    const link = findProcess(pid);
+    const link = findUnlessHidden(pid);
+    if (link === 'hidden') return { links, isComplete: false, isHidden: true };
     if (link === undefined) return { links, isComplete: false };
     links.push(link);
     // The parent 0 is the kernel, or a process outside of this PID namespace.

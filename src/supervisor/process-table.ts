@@ -60,7 +60,11 @@ export function findEvenEnded(pid: number): ProcessInfo | undefined {
 }
 
 function readStat(pid: number): string | undefined {
-  return readProcFile(`/proc/${pid}/stat`)?.toString('latin1');
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8'); // Node reads text faster than bytes.
+  } catch {
+    return undefined; // The process has ended, or belongs to another user.
+  }
 }
 
 function parseStat(pid: number, text: string, allowsZombie = false): ProcessInfo | undefined {
@@ -75,17 +79,26 @@ function parseStat(pid: number, text: string, allowsZombie = false): ProcessInfo
 }
 
 /**
- * Whether the files of a process do not come from the kernel although this process could signal it, as when another
- * file system is mounted over them. Processes of other users, which a system may hide, are not meant.
+ * Finds a running process by its id, or says that it is hidden: its files do not come from the kernel although this
+ * process could signal it, as when another file system is mounted over them. Processes of other users, which a system
+ * may hide, are not meant.
  */
-export function isHiddenProcess(pid: number): boolean {
-  if (process.platform !== 'linux') return false;
+export function findUnlessHidden(pid: number): ProcessInfo | 'hidden' | undefined {
+  if (process.platform !== 'linux') return findProcess(pid);
+  const text = hasKernelFiles(pid) ? readStat(pid) : undefined;
+  if (text?.startsWith(`${pid} (`)) return parseStat(pid, text);
+  return canSignal(pid) ? 'hidden' : findProcess(pid);
+}
+
+function hasKernelFiles(pid: number): boolean {
   try {
-    const path = `/proc/${pid}/stat`;
-    if (statfsSync(path).type === procFileSystem && readStat(pid)?.startsWith(`${pid} (`)) return false;
+    return statfsSync(`/proc/${pid}/stat`).type === procFileSystem;
   } catch {
-    // The process has ended, belongs to another user, or is hidden.
+    return false; // The process has ended, belongs to another user, or is hidden.
   }
+}
+
+function canSignal(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

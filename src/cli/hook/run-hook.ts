@@ -134,7 +134,8 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const conversationKey = joined === undefined ? event.session : `${joined.task} ${event.session}`;
     const isReportedByRun = joined !== undefined;
     const listSettings = () => listHookSettings({ home: env.HOME || homedir(), project, env });
-    const ownTargets = listOwnTargets(run, [given, address], project, origin);
+    const isProposed = event.type === 'call-proposed';
+    const ownTargets = isProposed ? listOwnTargets(run, [given, address], project, origin) : undefined;
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
     const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, inputEdits, joined };
     const spending = transcript &&
@@ -237,32 +238,37 @@ async function reportFirstSeen(context: HookContext, transcript: TranscriptFile)
   reportUnknownSession(context, transcript);
 }
 
-/** The files and programs that only a person may change or use. */
+/** The files and programs that only a person may change or use. Most calls name no path, so that none is looked up. */
 function listOwnTargets(
   { parsedArgs, terminal, event }: HookRunOptions,
   stores: readonly StoreAddress[],
   project: string,
   origin: HookOrigin | undefined,
 ): OwnTargets {
-  const policy = parsedArgs.values.get('--policy');
   const { env } = terminal;
-  const paths = new Set(stores.flatMap((store) => (store.kind === 'sqlite' ? store.path : [])));
-  const storeFiles = [...paths].flatMap((path) => ['', '-wal', '-shm'].map((end) => path + end));
   const home = env.HOME || homedir();
   const cwd = event.cwd || terminal.cwd;
   const programs = process.argv.slice(1, 2).map((path) => realpathSync(path));
-  const folders = new Set([project, cwd].flatMap((folder) => listPolicyFolders(folder, terminal)));
-  const policies = [...folders].flatMap((folder) => policyFileNames.map((name) => join(folder, name)));
+  const listFiles = () => {
+    const policy = parsedArgs.values.get('--policy');
+    const paths = new Set(stores.flatMap((store) => (store.kind === 'sqlite' ? store.path : [])));
+    const storeFiles = [...paths].flatMap((path) => ['', '-wal', '-shm'].map((end) => path + end));
+    const folders = new Set([...new Set([project, cwd])].flatMap((folder) => listPolicyFolders(folder, terminal)));
+    const policies = [...folders].flatMap((folder) => policyFileNames.map((name) => join(folder, name)));
+    const given = policy === undefined ? [] : [resolve(terminal.cwd, policy)];
+    return [...storeFiles, ...policies, ...given, ...listHookSettings({ home, project, env })];
+  };
+  let files: readonly string[] | undefined;
   let processes: readonly OwnProcess[] | undefined;
   const targets: OwnTargets = {
-    files: [
-      ...storeFiles,
-      ...policies,
-      ...(policy === undefined ? [] : [resolve(terminal.cwd, policy)]),
-      ...listHookSettings({ home, project, env }),
-    ],
-    folders: [stateFolder(env), userStateFolder(terminal)],
-    // Node runs the code in its compile cache without comparing it with the source file.
+    get files() {
+      files ??= listFiles();
+      return files;
+    },
+    get folders() {
+      return [stateFolder(env), userStateFolder(terminal)];
+    },
+    // V8 runs the code in the compile cache without comparing it with the source file.
     code: [cacheFolder(env, home), ...programs.flatMap((path) => [dirname(path), join(dirname(path), '../dist')])],
     programs,
     cwd,
