@@ -9,6 +9,7 @@ import { type PageSession, session, signInReason } from './state.ts';
 export async function findSession(): Promise<void> {
   whenSignedOut(() => {
     if (typeof session.peek() !== 'object') return;
+    rememberSession(false);
     leave('The session ended: it was revoked, or 12 hours are over. Sign in again.');
   });
   const token = readTokenFragment(location.hash);
@@ -18,10 +19,16 @@ export async function findSession(): Promise<void> {
     await signIn(token);
     return;
   }
+  if (!wasSignedIn()) {
+    leave('');
+    return;
+  }
   try {
     session.value = await apiGet<PageSession>('/api/session');
   } catch (error) {
-    leave(error instanceof ApiError && error.status === 401 ? '' : errorText(error));
+    const isOver = error instanceof ApiError && error.status === 401;
+    if (isOver) rememberSession(false);
+    leave(isOver ? '' : errorText(error));
   }
 }
 
@@ -29,6 +36,7 @@ export async function findSession(): Promise<void> {
 export async function signIn(token: string): Promise<void> {
   try {
     session.value = await apiPost<PageSession>('/api/session', { token: token.trim() });
+    rememberSession(true);
   } catch (error) {
     const isWrong = error instanceof ApiError && error.status === 401;
     leave(
@@ -40,6 +48,7 @@ export async function signIn(token: string): Promise<void> {
 /** Ends the session. */
 export async function signOut(): Promise<void> {
   await apiDelete('/api/session').catch(() => undefined);
+  rememberSession(false);
   leave('You are signed out.');
 }
 
@@ -48,4 +57,24 @@ function leave(reason: string): void {
     signInReason.value = reason;
     session.value = 'none';
   });
+}
+
+/** Scripts cannot see the cookie, so the page remembers that there is one, and asks for its session only then. */
+const rememberedKey = 'switchgear.session';
+
+function wasSignedIn(): boolean {
+  try {
+    return localStorage.getItem(rememberedKey) !== null;
+  } catch {
+    return true;
+  }
+}
+
+function rememberSession(isThere: boolean): void {
+  try {
+    if (isThere) localStorage.setItem(rememberedKey, '1');
+    else localStorage.removeItem(rememberedKey);
+  } catch {
+    // A browser without storage asks each time.
+  }
 }

@@ -37,6 +37,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 
 interface TextDialogProps {
   readonly title: string;
+  /** What it is about, below the title. */
+  readonly subject?: string;
   /** The label of the text box. */
   readonly label: string;
   readonly hint?: string;
@@ -77,6 +79,7 @@ export function TextDialog(props: TextDialogProps) {
           submit();
         }}
       >
+        {props.subject !== undefined && <p class="dialog-subject">{props.subject}</p>}
         <label for={id}>{label}</label>
         <textarea
           id={id}

@@ -6,11 +6,12 @@ import {
   applyEntries,
   cardsLoadedMax,
   cardsPerRequest,
+  dropCards,
   type InboxState,
   mergeCards,
   type PageCard,
 } from '../logic/inbox-model.ts';
-import { learnStoreTime } from '../state.ts';
+import { learnStoreTime, storeNowMs } from '../state.ts';
 import { onEntries, onResync } from './stream.ts';
 
 /** The open cards. */
@@ -19,63 +20,88 @@ export const inbox = signal<InboxState>({ cards: [], total: 0 });
 /** Whether the first answer came, and the error of the last reading. */
 export const inboxLoading = signal<{ readonly isLoaded: boolean; readonly error?: string }>({ isLoaded: false });
 
+/** How many cards are snoozed. */
+export const snoozedCount = signal(0);
+
 /** How many cards are open, for the title and the navigation. */
 export const openCount = computed(() => inbox.value.total);
 
-interface CardsAnswer {
+/** A page of cards of the API. */
+export interface CardsAnswer {
   readonly cards: readonly PageCard[];
   readonly total: number;
   readonly atMs: number;
+  /** Absent if the server knows no snoozed cards. */
+  readonly wallMs?: number;
 }
 
-/** More changed cards than these at once are read as a list. */
-const singlesMax = 8;
-/** At most one reading per so many milliseconds. */
-const restMs = 250;
+/** At most one reading per so many milliseconds: for a few cards, and for many. */
+const restMs = 150;
+const restOfManyMs = 1_500;
+/** Cards also change without an entry: a snooze ends. */
+const everyMs = 30_000;
 
-const stale = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let readings = 0;
 let isReadingMore = false;
 
-/** Reads the open cards and keeps them current. Call once per session. */
+/** Reads the open cards and keeps them current. Call once per session; returns a function that ends it. */
 export function startInbox(): () => void {
   void reloadInbox();
   const stops = [
     onEntries((entries) => {
-      const { state, incomplete } = applyEntries(inbox.peek(), entries);
-      inbox.value = state;
-      for (const id of incomplete) stale.add(id);
-      if (stale.size > 0) timer ??= setTimeout(readStale, restMs);
+      if (!entries.some(({ type }) => type === 'card-changed')) return;
+      inbox.value = applyEntries(inbox.peek(), entries, storeNowMs.peek());
+      reloadSoon();
     }),
     onResync(() => void reloadInbox()),
+    storeNowMs.subscribe((atMs) => {
+      inbox.value = dropCards(inbox.peek(), ({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs <= atMs);
+    }),
   ];
+  const regular = setInterval(reloadSoon, everyMs);
   return () => {
     for (const stop of stops) stop();
+    clearInterval(regular);
     clearTimeout(timer);
     timer = undefined;
+    inbox.value = { cards: [], total: 0 };
+    inboxLoading.value = { isLoaded: false };
   };
+}
+
+/** Reads the cards anew in a moment. */
+function reloadSoon(): void {
+  const delayMs = inbox.peek().cards.length > cardsPerRequest ? restOfManyMs : restMs;
+  timer ??= setTimeout(() => void reloadInbox(), delayMs);
 }
 
 /** Reads all cards anew that are loaded now, at least the first page. */
 export async function reloadInbox(): Promise<void> {
+  clearTimeout(timer);
+  timer = undefined;
   const reading = ++readings;
+  let canSnooze = false;
   const wanted = Math.min(cardsLoadedMax, Math.max(cardsPerRequest, inbox.peek().cards.length));
   try {
     let state: InboxState = { cards: [], total: 0 };
     for (let offset = 0; offset < wanted; offset += cardsPerRequest) {
-      const { cards, total, atMs } = await readPage(offset);
-      learnStoreTime(atMs);
+      const { cards, total, atMs, wallMs } = await readPage(offset);
+      canSnooze = wallMs !== undefined;
       if (reading !== readings) return;
-      state = mergeCards(state, cards, total);
+      learnStoreTime(atMs);
+      state = mergeCards(state, cards, total, inbox.peek());
       if (cards.length < cardsPerRequest) break;
     }
-    stale.clear();
     inbox.value = state;
     inboxLoading.value = { isLoaded: true };
   } catch (error) {
     if (reading === readings) inboxLoading.value = { ...inboxLoading.peek(), error: errorText(error) };
+    return;
   }
+  if (!canSnooze) return;
+  const snoozed = await apiGet<CardsAnswer>('/api/cards?state=snoozed&limit=1').catch(() => undefined);
+  if (reading === readings) snoozedCount.value = snoozed?.total ?? 0;
 }
 
 /** Reads the next page, when the end of the loaded cards comes into view. */
@@ -83,9 +109,10 @@ export async function loadMoreCards(): Promise<void> {
   const { cards, total } = inbox.peek();
   if (isReadingMore || cards.length >= total || cards.length >= cardsLoadedMax) return;
   isReadingMore = true;
+  const reading = readings;
   try {
     const page = await readPage(cards.length);
-    inbox.value = mergeCards(inbox.peek(), page.cards, page.total);
+    if (reading === readings) inbox.value = mergeCards(inbox.peek(), page.cards, page.total);
   } catch (error) {
     inboxLoading.value = { ...inboxLoading.peek(), error: errorText(error) };
   } finally {
@@ -95,22 +122,4 @@ export async function loadMoreCards(): Promise<void> {
 
 function readPage(offset: number): Promise<CardsAnswer> {
   return apiGet<CardsAnswer>(`/api/cards?state=open&offset=${offset}&limit=${cardsPerRequest}`);
-}
-
-/** Reads the details of cards that the journal reported. */
-async function readStale(): Promise<void> {
-  timer = undefined;
-  const ids = [...stale];
-  stale.clear();
-  if (ids.length > singlesMax) {
-    await reloadInbox();
-    return;
-  }
-  const answers = await Promise.all(
-    ids.map((id) => apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).catch(() => undefined)),
-  );
-  const cards = answers.flatMap((answer) => answer?.card ?? []);
-  const known = new Set(inbox.peek().cards.map(({ id }) => id));
-  const shown = cards.filter(({ id }) => known.has(id));
-  inbox.value = mergeCards(inbox.peek(), shown, inbox.peek().total);
 }

@@ -41,7 +41,7 @@ export function formatCents(cents: number): string {
 export function formatQuantity(value: number, unit: string | undefined): string {
   if (unit === 'cents') return formatCents(value);
   if (unit === 'ms') return formatSpan(value);
-  if (unit === 'seconds' || unit === 's') return formatSpan(value * second);
+  if (unit === 'secs') return formatSpan(value * second);
   return formatNumber(value);
 }
 

@@ -1,6 +1,6 @@
 /** The open cards as the page has them: a part of the inbox read from the API, kept current with journal entries. */
 
-import type { Card } from '../../../src/core/card.ts';
+import type { Card, CardRaise } from '../../../src/core/card.ts';
 import type { Entry } from '../../../src/core/event.ts';
 
 /** One counter of a card against its limit. */
@@ -13,36 +13,36 @@ export interface CardCounter {
   readonly source?: string;
 }
 
+/** One of the last events of a task. */
+export interface TaskEvent {
+  readonly seq: number;
+  readonly wallMs: number;
+  readonly type: string;
+  readonly words?: string;
+}
+
 /** What the API adds to a card for the person who decides. */
 export interface CardDetails {
   readonly counters?: readonly CardCounter[];
-  readonly raise?: {
-    readonly setting: string;
-    readonly suggested: number;
-    readonly min: number;
-    readonly max: number;
-    readonly unit?: string;
-  };
-  readonly lastEvents?: readonly (Entry & { readonly text?: string })[];
+  readonly raise?: CardRaise;
+  readonly lastEvents?: readonly TaskEvent[];
   readonly spentCents?: number;
   readonly limitCents?: number;
   readonly evidence?: readonly string[];
-  readonly risk?: string | number;
+  readonly risk?: Card['risk'];
+  /** Whether a process waits for the answer; absent if it is not known. */
+  readonly isAwaited?: boolean;
 }
 
 /** A card of the API. */
 export interface PageCard extends Card {
   readonly isOpen?: boolean;
   readonly input?: string;
-  readonly agent?: string;
-  readonly openedWallMs?: number;
-  readonly answeredWallMs?: number;
   readonly answeredBy?: string;
   readonly waitingMs?: number;
-  /** Equal cards that are folded into this one, itself included. */
+  /** Equal cards that this one stands for, itself included, and the ids of the others. */
   readonly count?: number;
-  readonly snoozedUntilMs?: number;
-  readonly note?: string;
+  readonly equals?: readonly string[];
   readonly effect?: string | { readonly sentence?: string };
   readonly details?: CardDetails;
 }
@@ -59,69 +59,81 @@ export const cardsLoadedMax = 1_000;
 /** Cards of one request. */
 export const cardsPerRequest = 100;
 
-/** Puts the changes of cards that entries report into the state; returns the ids of cards that need their details. */
-export function applyEntries(
-  state: InboxState,
-  entries: readonly Entry[],
-): { readonly state: InboxState; readonly incomplete: readonly string[] } {
+/** Puts the changes of cards that entries report into the state. Only the server knows which cards are equal. */
+export function applyEntries(state: InboxState, entries: readonly Entry[], atMs: number): InboxState {
   const cards = new Map(state.cards.map((card) => [card.id, card]));
-  const incomplete = new Set<string>();
   let { total } = state;
   for (const entry of entries) {
     if (entry.type !== 'card-changed') continue;
-    const { card } = entry;
+    const card: PageCard = entry.card;
     const before = cards.get(card.id);
-    if (card.state !== 'open') {
-      incomplete.delete(card.id);
+    if (card.state !== 'open' || (card.snoozedUntilMs ?? 0) > atMs) {
       if (cards.delete(card.id)) total--;
-      continue;
+    } else if (before !== undefined) cards.set(card.id, { ...before, ...card });
+    else if (![...cards.values()].some((other) => isProbablyEqual(other, card))) {
+      total++;
+      const agent = card.agent ?? entry.agent;
+      if (cards.size < cardsLoadedMax)
+        cards.set(card.id, { openedWallMs: entry.wallMs, ...(agent !== undefined && { agent }), ...card });
     }
-    incomplete.add(card.id);
-    if (before === undefined) total++;
-    if (before === undefined && cards.size >= cardsLoadedMax) continue;
-    cards.set(card.id, {
-      openedWallMs: entry.wallMs,
-      ...(entry.agent !== undefined && { agent: entry.agent }),
-      ...before,
-      ...card,
-    });
   }
-  if (incomplete.size === 0 && cards.size === state.cards.length) return { state, incomplete: [] };
-  return { state: { cards: sortOpenCards([...cards.values()]), total }, incomplete: [...incomplete] };
+  return { cards: sortOpenCards([...cards.values()]), total };
 }
 
-/** Adds a page of cards from the API, or replaces cards that are there already. */
-export function mergeCards(state: InboxState, loaded: readonly PageCard[], total: number): InboxState {
+/** Whether the server will fold a new card into another one, so that it need not appear for a moment. */
+function isProbablyEqual(left: PageCard, right: PageCard): boolean {
+  return (
+    left.kind === right.kind &&
+    left.code === right.code &&
+    left.digest === right.digest &&
+    left.agent === right.agent &&
+    left.agent !== undefined &&
+    (left.kind !== 'ask' || left.digest !== undefined) &&
+    left.evidence[0] === right.evidence[0]
+  );
+}
+
+/** Adds cards from the API. A card that did not change stays the same object, so that it is not drawn again. */
+export function mergeCards(
+  state: InboxState,
+  loaded: readonly PageCard[],
+  total: number,
+  before: InboxState = state,
+): InboxState {
+  const known = new Map(before.cards.map((card) => [card.id, card]));
   const cards = new Map(state.cards.map((card) => [card.id, card]));
   for (const card of loaded) {
-    if (card.isOpen === false || card.state !== 'open') cards.delete(card.id);
-    else cards.set(card.id, card);
+    const old = known.get(card.id);
+    cards.set(card.id, old !== undefined && isSame(old, card) ? old : card);
   }
   return { cards: sortOpenCards([...cards.values()]), total: Math.max(total, cards.size) };
 }
 
-/** Removes one card that is decided. */
-export function removeCard(state: InboxState, id: string): InboxState {
-  const cards = state.cards.filter((card) => card.id !== id);
-  return { cards, total: state.total - (state.cards.length - cards.length) };
+/** Whether two versions of a card say the same; the age of a card is counted from its opening. */
+function isSame(left: PageCard, right: PageCard): boolean {
+  return JSON.stringify({ ...left, waitingMs: 0 }) === JSON.stringify({ ...right, waitingMs: 0 });
 }
 
-const kindRank = { ask: 0, halt: 1, notice: 2 } as const;
-const riskRank: Readonly<Record<string, number>> = { critical: 4, high: 3, medium: 2, low: 1 };
+/** Removes cards that are decided, and cards that expired. */
+export function dropCards(state: InboxState, isGone: (card: PageCard) => boolean): InboxState {
+  const cards = state.cards.filter((card) => !isGone(card));
+  const gone = state.cards.length - cards.length;
+  return gone === 0 ? state : { cards, total: state.total - gone };
+}
 
-/** Sorts by risk, then questions before halts before notices, then by how long an agent has been waiting. */
+const riskRank: Readonly<Record<string, number>> = { high: 0, medium: 1, low: 2 };
+const risksOfKinds = { ask: 'high', halt: 'medium', notice: 'low' } as const;
+
+/** The risk of a card: its own, or that of its kind. */
+export function riskOf({ kind, risk, details }: PageCard): string {
+  return details?.risk ?? risk ?? risksOfKinds[kind];
+}
+
+/** Sorts by risk, then by how long an agent has been waiting, as the server does. */
 export function sortOpenCards(cards: readonly PageCard[]): readonly PageCard[] {
+  const rank = (card: PageCard) => riskRank[riskOf(card)] ?? 1;
   return cards.toSorted(
     (left, right) =>
-      Number(left.kind === 'notice') - Number(right.kind === 'notice') ||
-      rankRisk(right) - rankRisk(left) ||
-      kindRank[left.kind] - kindRank[right.kind] ||
-      (left.openedWallMs ?? 0) - (right.openedWallMs ?? 0) ||
-      (left.id < right.id ? -1 : 1),
+      rank(left) - rank(right) || (left.openedWallMs ?? 0) - (right.openedWallMs ?? 0) || (left.id < right.id ? -1 : 1),
   );
-}
-
-function rankRisk({ details }: PageCard): number {
-  const risk = details?.risk;
-  return typeof risk === 'number' ? risk : (riskRank[risk ?? ''] ?? 0);
 }

@@ -1,0 +1,152 @@
+/** Decisions of this person: sent once, and shown with the effect that the store has. */
+
+import { computed, signal } from '@preact/signals';
+import { ApiError, apiPost, errorText } from '../api.ts';
+import { type AnswerBody, type AnswerResult, effectSentence } from '../logic/card-answers.ts';
+import { splitCommand } from '../logic/card-words.ts';
+import { formatCount } from '../logic/format.ts';
+import { dropCards, type PageCard, sortOpenCards } from '../logic/inbox-model.ts';
+import { announce } from '../state.ts';
+import { inbox, reloadInbox } from './inbox-store.ts';
+
+/** What became of a decision. */
+export interface Decision {
+  readonly card: PageCard;
+  readonly state: 'sending' | 'done' | 'failed';
+  /** The effect, or the reason why there is none. */
+  readonly text: string;
+  /** Whether somebody else was first. */
+  readonly isElsewhere?: boolean;
+  /** A command to type in a terminal instead. */
+  readonly command?: string;
+}
+
+/** How long a decided card stays in the list with its effect. */
+const shownMs = 20_000;
+
+/** Decisions by the id of their card. */
+export const decisions = signal<ReadonlyMap<string, Decision>>(new Map());
+
+/** Cards that are selected for a decision about several. */
+export const selected = signal<ReadonlySet<string>>(new Set());
+
+/** The open cards, and among them those that were just decided. */
+export const shownCards = computed<readonly PageCard[]>(() => {
+  const { cards } = inbox.value;
+  const open = new Set(cards.map(({ id }) => id));
+  const decided = [...decisions.value.values()].filter(({ card, state }) => state === 'done' && !open.has(card.id));
+  return decided.length === 0 ? cards : sortOpenCards([...cards, ...decided.map(({ card }) => card)]);
+});
+
+/** The selected cards that are still open. */
+export const selectedCards = computed(() => inbox.value.cards.filter(({ id }) => selected.value.has(id)));
+
+/** Selects or unselects cards. */
+export function select(ids: readonly string[], isSelected: boolean): void {
+  const next = new Set(selected.peek());
+  for (const id of ids) {
+    if (isSelected) next.add(id);
+    else next.delete(id);
+  }
+  selected.value = next;
+}
+
+function setDecision(id: string, decision: Decision | undefined): void {
+  const next = new Map(decisions.peek());
+  if (decision === undefined) next.delete(id);
+  else next.set(id, decision);
+  decisions.value = next;
+}
+
+/** Forgets the failure of a decision, when its card is tried again or left. */
+export function clearDecision(id: string): void {
+  setDecision(id, undefined);
+}
+
+function showDone(card: PageCard, text: string, isElsewhere = false): void {
+  setDecision(card.id, { card, state: 'done', text, isElsewhere });
+  select([card.id], false);
+  inbox.value = dropCards(inbox.peek(), ({ id }) => id === card.id);
+  setTimeout(() => clearDecision(card.id), shownMs);
+}
+
+/** Answers one card. */
+export async function decide(card: PageCard, body: AnswerBody): Promise<void> {
+  await send(card, `/api/cards/${encodeURIComponent(card.id)}/answer`, body, effectSentence);
+}
+
+/** Hides one card for some seconds; the question still expires. */
+export async function snooze(card: PageCard, secs: number, words: string): Promise<void> {
+  await send(
+    card,
+    `/api/cards/${encodeURIComponent(card.id)}/snooze`,
+    { secs },
+    () => `Hidden ${words}. Nothing is decided.`,
+  );
+}
+
+async function send(
+  card: PageCard,
+  path: string,
+  body: unknown,
+  describe: (result: AnswerResult) => string,
+): Promise<void> {
+  if (decisions.peek().get(card.id)?.state === 'sending') return;
+  setDecision(card.id, { card, state: 'sending', text: '' });
+  try {
+    const text = describe(await apiPost<AnswerResult>(path, body));
+    showDone(card, text);
+    announce(text, 'good');
+  } catch (error) {
+    const text = errorText(error);
+    const { words, command } = splitCommand(text);
+    setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
+    announce(text, 'bad');
+    // Somebody else decided, or the card is gone: the list is not current.
+    if (error instanceof ApiError && error.status === 409 && command === undefined) showDone(card, words, true);
+  }
+  void reloadInbox();
+}
+
+/** The result of one card of a decision about several. */
+interface BulkResult {
+  readonly id: string;
+  readonly card?: PageCard;
+  readonly effect?: AnswerResult['effect'];
+  readonly error?: { readonly code?: string; readonly message?: string };
+}
+
+/** Answers several cards at once, and shows what became of each. */
+export async function decideAll(cards: readonly PageCard[], body: AnswerBody): Promise<void> {
+  for (const card of cards) setDecision(card.id, { card, state: 'sending', text: '' });
+  const byId = new Map(cards.map((card) => [card.id, card]));
+  let done = 0;
+  try {
+    const answer = await apiPost<{ results: readonly BulkResult[] }>('/api/cards/answer', {
+      ids: [...byId.keys()],
+      ...body,
+    });
+    for (const { id, card, effect, error } of answer.results) {
+      const before = byId.get(id);
+      if (before === undefined) continue;
+      byId.delete(id);
+      if (error === undefined) {
+        done++;
+        showDone(before, effectSentence({ card: card ?? before, ...(effect && { effect }) }));
+      } else {
+        const { words, command } = splitCommand(error.message ?? 'The card was not answered.');
+        setDecision(id, { card: before, state: 'failed', text: words, ...(command !== undefined && { command }) });
+      }
+    }
+    for (const id of byId.keys()) clearDecision(id);
+    const failed = cards.length - done;
+    announce(
+      `${formatCount(done, 'card')} decided${failed === 0 ? '.' : `, ${failed} not: each card says why.`}`,
+      failed === 0 ? 'good' : 'bad',
+    );
+  } catch (error) {
+    for (const card of cards) clearDecision(card.id);
+    announce(errorText(error), 'bad');
+  }
+  void reloadInbox();
+}

@@ -1,0 +1,99 @@
+/** What a card says: its headline, its reasons, its arguments, and the words of its answers. */
+
+import type { CardAction } from '../../../src/core/card.ts';
+import { formatQuantity } from './format.ts';
+import type { CardCounter, PageCard } from './inbox-model.ts';
+
+/** What happened, in one line. */
+export function headlineOf(card: PageCard): string {
+  const [first = card.code.replaceAll('_', ' ')] = card.evidence;
+  if (card.kind !== 'halt') return first;
+  const [cause = first] = first.split('; ', 1);
+  const { agent } = card;
+  if (agent === undefined || cause.startsWith(`${agent} `) || cause.startsWith(`${agent}:`)) return cause;
+  return `${agent} stopped: ${cause}`;
+}
+
+/** The sentences behind the headline; the line of the arguments is shown by itself. */
+export function reasonsOf(card: PageCard): readonly string[] {
+  const { kind, evidence, input } = card;
+  const sentences = input ? evidence.slice(0, -1) : evidence;
+  const rest = kind === 'ask' || (kind === 'notice' && sentences.length > 1) ? sentences.slice(1) : sentences;
+  return rest.length > 0 ? rest : sentences;
+}
+
+/** The arguments of an open question as a person reads them; undefined if the card has none to show. */
+export function argumentsOf({ kind, input }: PageCard): string | undefined {
+  if (kind !== 'ask' || input === undefined) return undefined;
+  try {
+    return JSON.stringify(JSON.parse(input), null, 2);
+  } catch {
+    return input;
+  }
+}
+
+/** The counters of a card; a card without details has those of its verdict. */
+export function countersOf({ details, counters, code }: PageCard): readonly CardCounter[] {
+  if (details?.counters !== undefined) return details.counters;
+  const { actual, limit } = counters;
+  if (typeof actual !== 'number' || typeof limit !== 'number') return [];
+  return [{ name: code === 'notice' ? 'used' : code, used: actual, limit }];
+}
+
+/** The name of a counter for people: `tool_calls` is `Tool calls`, `spend_cents` is `Spend`. */
+export function counterName(name: string): string {
+  const words = name.replace(/_(?:cents|secs|ms)$/, '').replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The origin of the limit that was reached: a rule, or a setting with its value and the place where it was set. */
+export interface LimitOrigin {
+  readonly rule?: string;
+  readonly setting?: string;
+  readonly text?: string;
+}
+
+export function limitOf(card: PageCard): LimitOrigin | undefined {
+  const { rule } = card.counters;
+  if (typeof rule === 'string') return { rule };
+  const [counter] = countersOf(card);
+  if (counter?.limit === undefined) return undefined;
+  const value = formatQuantity(counter.limit, counter.unit);
+  const source = counter.source || 'default';
+  if (!counter.setting) return { text: `${value} (${source})` };
+  return { setting: counter.setting, text: `= ${value} (${source})` };
+}
+
+/** The kinds of cards as words. */
+export const kindWords = { ask: 'Question', halt: 'Stopped', notice: 'Notice' } as const;
+
+/** An answer in the past tense, for the history. */
+export const answerWords: Readonly<Record<CardAction, string>> = {
+  approve: 'approved once',
+  approve_run: 'approved for the run',
+  approve_always: 'approved always',
+  approve_edited: 'approved with other arguments',
+  decline: 'declined',
+  retry_raised: 'tried again',
+  pause: 'paused',
+  narrow_scope: 'narrowed',
+  replan: 'handed back for a new plan',
+  dismiss: 'dismissed',
+};
+
+/** What became of a card, for the history. */
+export function outcomeOf({ answer, state }: PageCard): string {
+  if (answer !== undefined) return answerWords[answer];
+  return state === 'expired' || state === 'open' ? 'expired without an answer' : state;
+}
+
+/** The name of the person who answered. */
+export function answererOf({ answeredBy, by }: PageCard): string | undefined {
+  return answeredBy ?? by;
+}
+
+/** Splits an error into its words and the command that it names, as `needs_terminal` does. */
+export function splitCommand(message: string): { readonly words: string; readonly command?: string } {
+  const [, words, command] = /^(.*?):?\s*(switchgear (?:inbox|chain|run) .+)$/s.exec(message) ?? [];
+  return words === undefined || command === undefined ? { words: message } : { words: `${words}.`, command };
+}

@@ -1,0 +1,197 @@
+/** The buttons of a card, each with its scope in words, and the dialogs behind them. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect, useId } from 'preact/hooks';
+import { Dialog, TextDialog } from '../../components/dialog.tsx';
+import { decide, snooze } from '../../live/decisions.ts';
+import {
+  type AnswerBody,
+  type AnswerButton,
+  checkArguments,
+  listAnswers,
+  noteLengthMax,
+  requestLengthMax,
+} from '../../logic/card-answers.ts';
+import { argumentsOf, headlineOf } from '../../logic/card-words.ts';
+import type { PageCard } from '../../logic/inbox-model.ts';
+import { pressed } from './current-card.ts';
+
+interface CardActionsProps {
+  readonly card: PageCard;
+  readonly isBusy: boolean;
+}
+
+/** What the dialog of a card is about. */
+type OpenDialog = AnswerButton | 'snooze' | undefined;
+
+export function CardActions({ card, isBusy }: CardActionsProps) {
+  const raise = card.details?.raise ?? card.raise;
+  const limit = useSignal<number | undefined>(raise?.suggested);
+  const dialog = useSignal<OpenDialog>(undefined);
+  const answers = listAnswers(card, isValidLimit(limit.value, raise) ? limit.value : undefined);
+  const canRaise = raise !== undefined && card.actions.includes('retry_raised');
+  const press = (button: AnswerButton) => {
+    if (button.dialog !== undefined) dialog.value = button;
+    else if (button.action !== 'retry_raised' || !canRaise || isValidLimit(limit.value, raise))
+      void decide(card, button.body(''));
+  };
+  // A key of the keyboard presses a button of the current card.
+  useEffect(() => {
+    const key = pressed.value;
+    if (key?.card !== card.id || isBusy) return;
+    pressed.value = undefined;
+    if (key.key === 'n') dialog.value = 'snooze';
+    const button = answers.find((each) => each.key === key.key);
+    if (button !== undefined) press(button);
+  }, [pressed.value]);
+  const isWrong = canRaise && !isValidLimit(limit.value, raise);
+  return (
+    <div class="card-actions">
+      {canRaise && <LimitBox raise={raise} value={limit.value} onChange={(next) => (limit.value = next)} />}
+      {answers.map((button) => (
+        <button
+          key={button.action}
+          type="button"
+          class={button.tone}
+          disabled={isBusy || (button.action === 'retry_raised' && isWrong)}
+          aria-keyshortcuts={button.key}
+          onClick={() => press(button)}
+        >
+          {button.label}
+        </button>
+      ))}
+      <button
+        type="button"
+        class="quiet"
+        disabled={isBusy}
+        aria-keyshortcuts="n"
+        onClick={() => (dialog.value = 'snooze')}
+      >
+        Not now…
+      </button>
+      {dialog.value === 'snooze' && (
+        <SnoozeDialog
+          onClose={() => (dialog.value = undefined)}
+          onChoose={(secs, words) => {
+            dialog.value = undefined;
+            void snooze(card, secs, words);
+          }}
+        />
+      )}
+      {typeof dialog.value === 'object' && (
+        <AnswerTextDialog
+          button={dialog.value}
+          subject={headlineOf(card)}
+          initial={dialog.value.dialog?.isCode === true ? (argumentsOf(card) ?? '') : ''}
+          onClose={() => (dialog.value = undefined)}
+          onSubmit={(body) => {
+            dialog.value = undefined;
+            void decide(card, body);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+type Raise = NonNullable<PageCard['raise']>;
+
+function isValidLimit(limit: number | undefined, raise: Raise | undefined): boolean {
+  return limit !== undefined && raise !== undefined && limit >= raise.min && limit <= raise.max;
+}
+
+interface LimitBoxProps {
+  readonly raise: Raise;
+  readonly value: number | undefined;
+  readonly onChange: (value: number | undefined) => void;
+}
+
+function LimitBox({ raise, value, onChange }: LimitBoxProps) {
+  const id = useId();
+  const { setting, min, max } = raise;
+  const isWrong = !isValidLimit(value, raise);
+  return (
+    <span class="limit-box">
+      <label for={id}>New limit</label>
+      <input
+        id={id}
+        type="number"
+        min={min}
+        max={max}
+        step={Number.isInteger(min) ? 1 : 'any'}
+        value={value}
+        aria-invalid={isWrong}
+        aria-describedby={`${id}-hint`}
+        onInput={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : currentTarget.valueAsNumber)}
+      />
+      <span id={`${id}-hint`} class={isWrong ? 'hint error-text' : 'hint'}>
+        <code>{setting}</code>, {min} to {max}; more needs the policy file
+      </span>
+    </span>
+  );
+}
+
+interface AnswerTextDialogProps {
+  readonly button: AnswerButton;
+  readonly subject: string;
+  readonly initial: string;
+  readonly onSubmit: (body: AnswerBody) => void;
+  readonly onClose: () => void;
+}
+
+/** The dialog of an answer that needs words; also for several cards at once. */
+export function AnswerTextDialog({ button, subject, initial, onSubmit, onClose }: AnswerTextDialogProps) {
+  const { title, label, hint, verb, isRequired, isCode } = button.dialog!;
+  return (
+    <TextDialog
+      title={title}
+      subject={subject}
+      label={label}
+      hint={hint}
+      verb={verb}
+      initial={initial}
+      isRequired={isRequired}
+      isCode={isCode}
+      isDangerous={button.tone === 'danger'}
+      maxLength={button.action === 'decline' ? noteLengthMax : requestLengthMax}
+      {...(isCode && { check: checkArguments })}
+      onSubmit={(text) => onSubmit(button.body(text))}
+      onClose={onClose}
+    />
+  );
+}
+
+interface SnoozeDialogProps {
+  readonly onChoose: (secs: number, words: string) => void;
+  readonly onClose: () => void;
+}
+
+/** How long a card is hidden. */
+export function SnoozeDialog({ onChoose, onClose }: SnoozeDialogProps) {
+  return (
+    <Dialog title="Not now" onClose={onClose}>
+      <p class="hint">
+        The card is hidden for a while. Nothing is decided: the agent keeps waiting, and a question still expires.
+      </p>
+      <div class="dialog-buttons">
+        <button type="button" onClick={() => onChoose(15 * 60, 'for 15 minutes')}>
+          15 minutes
+        </button>
+        <button type="button" onClick={() => onChoose(3_600, 'for 1 hour')}>
+          1 hour
+        </button>
+        <button type="button" onClick={() => onChoose(secsUntilTomorrow(), 'until tomorrow')}>
+          Until tomorrow
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The seconds until 8 o'clock of the next day, here. */
+function secsUntilTomorrow(): number {
+  const morning = new Date();
+  morning.setDate(morning.getDate() + 1);
+  morning.setHours(8, 0, 0, 0);
+  return Math.round((morning.getTime() - Date.now()) / 1_000);
+}

@@ -1,0 +1,108 @@
+/** The parts of a card that explain it: reasons, arguments, counters, limit, cost, last events. */
+
+import type { ComponentChildren } from 'preact';
+import { Meter } from '../../components/meter.tsx';
+import { Ago } from '../../components/time.tsx';
+import { argumentsOf, counterName, countersOf, limitOf, reasonsOf } from '../../logic/card-words.ts';
+import { formatUsage } from '../../logic/format.ts';
+import type { PageCard } from '../../logic/inbox-model.ts';
+
+interface PartProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Part({ title, children }: PartProps) {
+  return (
+    <div class="part">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+export function CardBody({ card }: { readonly card: PageCard }) {
+  const text = argumentsOf(card);
+  const { lastEvents = [] } = card.details ?? {};
+  return (
+    <div class="card-body">
+      <div class="card-story">
+        <Part title="Why">
+          {reasonsOf(card).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+        </Part>
+        {text !== undefined && (
+          <Part title="Arguments">
+            {text === '' ? (
+              <p class="dim">None.</p>
+            ) : (
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: A box that scrolls must be reachable by keyboard.
+              <pre class="arguments" tabIndex={0}>
+                <code>{text}</code>
+              </pre>
+            )}
+          </Part>
+        )}
+        {lastEvents.length > 0 && (
+          <Part title="Last events">
+            <ol class="events">
+              {lastEvents.map(({ seq, wallMs, type, words }) => (
+                <li key={seq}>
+                  <span class="event-time">
+                    <Ago wallMs={wallMs} />
+                  </span>
+                  <code class="event-type">{type}</code>
+                  <span class="event-words">{words}</span>
+                </li>
+              ))}
+            </ol>
+          </Part>
+        )}
+      </div>
+      <CardNumbers card={card} />
+    </div>
+  );
+}
+
+/** The counters, the origin of the limit, and the cost. */
+function CardNumbers({ card }: { readonly card: PageCard }) {
+  const counters = countersOf(card);
+  const limit = limitOf(card);
+  const { spentCents, limitCents } = card.details ?? {};
+  const rules = (card.step?.rules ?? []).filter((rule) => rule !== limit?.rule);
+  if (counters.length === 0 && limit === undefined && spentCents === undefined) return null;
+  return (
+    <div class="card-numbers">
+      {counters.length > 0 && (
+        <Part title="Counters">
+          {counters.map(({ name, used, limit, unit }) => (
+            <Meter key={name} name={counterName(name)} used={used} limit={limit} unit={unit} />
+          ))}
+        </Part>
+      )}
+      {limit !== undefined && (
+        <Part title="Limit">
+          <p>
+            {limit.setting !== undefined && <code>{limit.setting}</code>} {limit.text}
+            {limit.rule !== undefined && (
+              <>
+                rule <code>{limit.rule}</code>
+              </>
+            )}
+          </p>
+          {rules.map((rule) => (
+            <p key={rule}>
+              rule <code>{rule}</code>
+            </p>
+          ))}
+        </Part>
+      )}
+      {spentCents !== undefined && (
+        <Part title="Cost so far">
+          <p>{formatUsage(spentCents, limitCents, 'cents')}</p>
+        </Part>
+      )}
+    </div>
+  );
+}

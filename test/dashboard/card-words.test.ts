@@ -1,0 +1,136 @@
+/** The words of cards and of their buttons. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  checkArguments,
+  effectSentence,
+  listAnswers,
+  listCommonAnswers,
+} from '../../dashboard/src/logic/card-answers.ts';
+import {
+  answerWords,
+  argumentsOf,
+  counterName,
+  headlineOf,
+  limitOf,
+  outcomeOf,
+  reasonsOf,
+  splitCommand,
+} from '../../dashboard/src/logic/card-words.ts';
+import type { PageCard } from '../../dashboard/src/logic/inbox-model.ts';
+import { cardActions } from '../../src/core/card.ts';
+
+const halt: PageCard = {
+  ...{ id: 'card-1', kind: 'halt', task: 't-1', code: 'tool_call_limit', agent: 'deploy-bot', state: 'open' },
+  ...{ counters: { actual: 6, limit: 5 }, evidence: ['tool calls: 6 of 5'], actions: ['retry_raised', 'dismiss'] },
+};
+const question: PageCard = {
+  ...{ id: 'card-2', kind: 'ask', task: 't-1', code: 'rule_declined', state: 'open' },
+  ...{ counters: { rule: 'pay|ability:pay|confirm' }, evidence: ['ops wants to call pay', 'really?', 'with {"a":1}'] },
+  ...{ actions: ['approve', 'approve_edited', 'decline'], input: '{"a":1}' },
+};
+
+test('the headline says who stopped and why, once', () => {
+  assert.equal(headlineOf(halt), 'deploy-bot stopped: tool calls: 6 of 5');
+  assert.equal(headlineOf({ ...halt, evidence: ['deploy-bot is paused'] }), 'deploy-bot is paused');
+  assert.equal(
+    headlineOf({ ...halt, evidence: ['too often; a setting changes that'] }),
+    'deploy-bot stopped: too often',
+  );
+  assert.equal(headlineOf({ ...halt, evidence: [] }), 'deploy-bot stopped: tool call limit');
+  assert.equal(headlineOf(question), 'ops wants to call pay');
+});
+
+test('the reasons of a question leave out its headline and its arguments, which are shown by themselves', () => {
+  assert.deepEqual(reasonsOf(question), ['really?']);
+  assert.equal(argumentsOf(question), '{\n  "a": 1\n}');
+  assert.equal(argumentsOf({ ...question, input: '{"cut' }), '{"cut');
+  assert.equal(argumentsOf({ ...question, input: '' }), '');
+  assert.equal(argumentsOf(halt), undefined);
+  assert.deepEqual(reasonsOf(halt), ['tool calls: 6 of 5']);
+});
+
+test('the limit names its rule, or its setting with the place where it was set', () => {
+  assert.deepEqual(limitOf(question), { rule: 'pay|ability:pay|confirm' });
+  assert.deepEqual(limitOf(halt), { text: '5 (default)' });
+  const counters = [
+    {
+      name: 'spend_cents',
+      used: 600,
+      limit: 500,
+      unit: 'cents',
+      setting: 'task.max_spend_cents',
+      source: 'a.toml, line 4',
+    },
+  ];
+  assert.deepEqual(limitOf({ ...halt, details: { counters } }), {
+    setting: 'task.max_spend_cents',
+    text: '= $5.00 (a.toml, line 4)',
+  });
+  assert.deepEqual(['tool_calls', 'spend_cents', 'duration_secs'].map(counterName), [
+    'Tool calls',
+    'Spend',
+    'Duration',
+  ]);
+});
+
+test('each action of a card has a button, with its scope in words and a body that the API takes', () => {
+  const all = listAnswers({ ...question, actions: cardActions });
+  assert.deepEqual(all.map(({ action }) => action).toSorted(), cardActions.toSorted());
+  assert.deepEqual(
+    all.map(({ label }) => label),
+    [
+      ...['Approve once', 'Approve for this run', 'Approve always', 'Edit and approve…', 'Decline…', 'Try again'],
+      ...['Narrow the request…', 'Hand back for a new plan…', 'Pause', 'Dismiss'],
+    ],
+  );
+  for (const { label, dialog } of all) assert.equal(dialog !== undefined, label.endsWith('…'), label);
+  const bodies = Object.fromEntries(all.map(({ action, body }) => [action, body('{"a":2}')]));
+  assert.deepEqual(bodies.approve_edited, { answer: 'approve', for: 'once', edit: { a: 2 } });
+  assert.deepEqual(bodies.narrow_scope, { answer: 'narrow', request: '{"a":2}' });
+  assert.deepEqual(bodies.decline, { answer: 'decline', note: '{"a":2}' });
+});
+
+test('the button of a retry names the new limit in its unit', () => {
+  const raise = { setting: 'task.max_spend_cents', suggested: 750, min: 601, max: 2_000 };
+  const counters = [{ name: 'spend_cents', used: 600, limit: 500, unit: 'cents', setting: raise.setting }];
+  const [button] = listAnswers({ ...halt, details: { raise, counters } }, 750);
+  assert.equal(button?.label, 'Try again with a limit of $7.50');
+  assert.deepEqual(button?.body(''), { answer: 'retry', limit: 750 });
+});
+
+test('several cards offer what all of them offer, and never the arguments of one', () => {
+  assert.deepEqual(listCommonAnswers([halt, question]), []);
+  assert.deepEqual(
+    listCommonAnswers([question, question]).map(({ action }) => action),
+    ['approve', 'decline'],
+  );
+});
+
+test('edited arguments must be JSON', () => {
+  assert.equal(checkArguments('{"a":1}'), undefined);
+  assert.match(checkArguments('{a:1}') ?? '', /^This is not JSON: /);
+});
+
+test('an error that names a command is split, so that the command can be copied', () => {
+  const error = 'No process waits for this answer; start the agent again in a terminal: switchgear inbox retry card-1';
+  assert.deepEqual(splitCommand(error), {
+    words: 'No process waits for this answer; start the agent again in a terminal.',
+    command: 'switchgear inbox retry card-1',
+  });
+  assert.deepEqual(splitCommand('card-1 was answered already: approve by bob'), {
+    words: 'card-1 was answered already: approve by bob',
+  });
+});
+
+test('the effect is the sentence of the server, or one from the card as the store has it', () => {
+  assert.equal(effectSentence({ card: halt, effect: { sentence: 'Ann raised the limit.' } }), 'Ann raised the limit.');
+  const card: PageCard = { ...question, state: 'answered', answer: 'approve', by: 'ann' };
+  assert.equal(
+    effectSentence({ card, effect: { released: 2 } }),
+    'ann: approved once. 2 equal questions were released.',
+  );
+  assert.equal(outcomeOf(card), answerWords.approve);
+  assert.equal(outcomeOf({ ...question, state: 'expired' }), 'expired without an answer');
+});
