@@ -49,6 +49,7 @@ export interface SharedStore {
     windowCount(key: string, atMs: number, keepMs: number): WindowCount;
     read(prefix: string, most: number): Promise<readonly StoredCell[]>;
     entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
+    size?(): Promise<StoreSize>;
     watch(listener: (hint: StoreHint) => void): () => void;
     evict?(key: string): void;
     settled(): Promise<void>;

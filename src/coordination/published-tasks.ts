@@ -5,6 +5,7 @@ import {
   leaseMs,
   ownerKeepMs,
   publishedKeepMs,
+  publishedSignsMs,
   publishedTasksMax,
   publishedWritesMax,
   reasonLengthMax,
@@ -87,16 +88,22 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   };
 }
 
-/** Returns a text that differs whenever the task has something new to publish. */
+/**
+ * Returns a text that differs whenever the task has something new to publish. Signs of life without another change
+ * are published every 10 seconds, so that the idle time of a task is known to that precision.
+ */
 function summarizeProgress({ cells, halt }: PublishedTask): string {
-  const { calls, tokens, micros } = cells.budget.state;
-  return `${calls} ${tokens} ${micros} ${cells.deadline.state.stops > 0} ${halt?.code}`;
+  const { calls, tokens, micros, raises } = cells.budget.state;
+  const { stops, out, signAtMs } = cells.deadline.state;
+  const signs = Math.floor(signAtMs / publishedSignsMs);
+  return `${calls} ${tokens} ${micros} ${raises} ${stops > 0} ${out > 0} ${signs} ${halt?.code}`;
 }
 
 function makeLiveTask(task: PublishedTask, owner: string, atMs: number, wallMs: number): LiveTask {
   const { id, agent, session, parent, limits, halt, cells } = task;
-  const { calls, tokens, micros } = cells.budget.state;
-  const { startedAtMs, stops } = cells.deadline.state;
+  const { calls, tokens, micros, raised } = cells.budget.state;
+  const clocks = cells.deadline.state;
+  const { startedAtMs, stops } = clocks;
   return {
     id,
     agent,
@@ -109,7 +116,8 @@ function makeLiveTask(task: PublishedTask, owner: string, atMs: number, wallMs: 
     calls,
     tokens,
     micros,
-    limits,
+    limits: { ...limits, ...raised },
+    clocks: { ...clocks },
     ...(halt && { halt: { code: halt.code, message: halt.explanation.slice(0, reasonLengthMax) } }),
   };
 }

@@ -327,9 +327,10 @@ export const sessionPollMs = 1_000;
 export const sessionNewsMs = 50;
 /** The longest delay after which a watcher of calls sees changes of other processes. */
 export const foreignChangesPollMs = 20;
-/** Tasks that a gear publishes on a shared store, and how many it writes per sweep. */
+/** Tasks that a gear publishes on a shared store, how many it writes per sweep, and how often mere signs of life. */
 export const publishedTasksMax = 10_000;
 export const publishedWritesMax = 50;
+export const publishedSignsMs = 10_000;
 /** How long a store keeps a running task, a lost task, and a process's sign of life. */
 export const publishedKeepMs = 30 * 86_400_000;
 export const lostKeepMs = 3_600_000;
@@ -367,7 +368,6 @@ export const hookWaitMaxMs = 10_000;
 /** How often hooks record their host, and supervisors their run, again; how long one out of sight counts as running. */
 export const hostRecordMs = 5 * 60_000;
 export const hostSilenceMs = 60 * 60_000;
-
 /** How long a store keeps the state of a hooked session after its last event. */
 export const hookKeepMs = 30 * 86_400_000;
 /** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */

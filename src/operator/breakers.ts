@@ -46,6 +46,10 @@ export interface StoredBreaker {
   readonly openMs: number;
   /** The time of the next probe; absent if only a reset closes the breaker, or if the breaker is not open. */
   readonly untilMs?: number;
+  /** Since when the breaker is open or held. */
+  readonly sinceMs?: number;
+  /** Half-open probes that run now, and those that have succeeded since the breaker was open. */
+  readonly probes: { readonly inFlight: number; readonly succeeded: number };
 }
 
 /** Reads all breakers of a store, at most 10,000. */
@@ -57,7 +61,8 @@ export async function readStoredBreakers(store: CrossProcessStore): Promise<read
 
 function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): readonly StoredBreaker[] {
   const breaker = (storedState ?? {}) as BreakerState;
-  const { phase, run, streak, trips, cause, openUntilMs, heldAtMs, generation } = breaker;
+  const { phase, run, streak, trips, cause, openUntilMs, heldAtMs, generation, probes = [] } = breaker;
+  const { probeSuccesses = 0 } = breaker;
   const [, project = '', scope = '', ...rest] = key.split('/').map(decodeKeyPart);
   const name = rest.at(-1);
   if (name === undefined || phase === undefined) return []; // A cell of another kind.
@@ -79,6 +84,8 @@ function parseBreaker({ key, state: storedState }: StoredCell, atMs: number): re
       generation,
       ...readWindowMetrics(breaker, atMs),
       ...(isOpen && heldAtMs < 0 && openUntilMs >= 0 && { untilMs: openUntilMs }),
+      ...(heldAtMs >= 0 ? { sinceMs: heldAtMs } : phase !== 'closed' && { sinceMs: breaker.openedAtMs }),
+      probes: { inFlight: probes.filter(({ endMs }) => endMs > atMs).length, succeeded: probeSuccesses },
     },
   ];
 }
@@ -115,6 +122,14 @@ function readWindowMetrics(state: BreakerState, atMs: number) {
 }
 
 const noAlerts = { tripsPerHour: Infinity, failureRate: 1, timeInOpenSecs: Infinity };
+
+const stateRanks = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
+
+/** Orders breakers: open ones first, then by name. */
+export function compareBreakers(left: StoredBreaker, right: StoredBreaker): number {
+  const byState = stateRanks[left.state] - stateRanks[right.state];
+  return byState || (left.name === right.name ? 0 : left.name < right.name ? -1 : 1);
+}
 
 /** Whether a breaker differs from a new one, so that a reset changes it. */
 export function hasCounted({ state, failures, trips }: StoredBreaker): boolean {

@@ -12,7 +12,14 @@ import type { Operator } from './authorize.ts';
 export type ChainRunView = Pick<RunState, 'id' | 'status' | 'startedWallMs' | 'endedWallMs' | 'end' | 'card'> & {
   readonly chain: string;
   readonly origin?: string;
-  readonly steps: readonly StepState[];
+  readonly steps: readonly (StepState & {
+    /** The ability that the step calls. */
+    readonly ability: string;
+    /** Whether the step may run again if it is unknown whether it ran. */
+    readonly idempotent: boolean;
+  })[];
+  /** The process that works on the run; absent if none does. */
+  readonly worker?: { readonly pid: number; readonly machine: string };
 };
 
 /** The runs of a store without abilities, for all but running them. */
@@ -39,7 +46,7 @@ export async function readChainRuns(store: CrossProcessStore, all: boolean): Pro
 /** Reads one run by a prefix of its id. */
 export async function readChainRun(store: CrossProcessStore, idPrefix: string): Promise<ChainRunView> {
   const chains = openChainRuns(store);
-  return viewRun(await chains.show(await resolveRunId(chains, idPrefix)));
+  return viewRun(await chains.show(await resolveRunId(chains, idPrefix)), store.clock.nowMs());
 }
 
 /** Stops a run in any process. */
@@ -66,16 +73,22 @@ export async function resolveChainRunFor(
   return chains.resolve(await resolveRunId(chains, idPrefix), how, { by, ...(output !== undefined && { output }) });
 }
 
-function viewRun({ id, status, chain, origin, startedWallMs, endedWallMs, steps, end, card }: RunState): ChainRunView {
+function viewRun(run: RunState, atMs: number): ChainRunView {
+  const { id, status, chain, origin, startedWallMs, endedWallMs, steps, end, card, owner } = run;
+  const isOwned = owner !== undefined && owner.untilMs > atMs && !isOver(run);
   return {
     id,
     status,
     chain: chain.id,
     startedWallMs,
-    steps,
+    steps: steps.map((step, at) => {
+      const { ability = '', idempotent = false } = chain.steps[at] ?? {};
+      return { ...step, ability, idempotent };
+    }),
     ...(origin !== undefined && { origin }),
     ...(endedWallMs !== undefined && { endedWallMs }),
     ...(end !== undefined && { end }),
     ...(card !== undefined && { card }),
+    ...(isOwned && { worker: { pid: owner.pid, machine: owner.machine } }),
   };
 }

@@ -4,6 +4,7 @@ import { activeOrders, noOrders, type Orders, ordersCell } from '../coordination
 import type { Card } from '../core/card.ts';
 import type { CrossProcessStore, StoreHealth } from '../ports/store.ts';
 import { closeLostRuns } from '../supervisor/lost-runs.ts';
+import type { ReadRecentEntries } from './board/recent-entries.ts';
 import { readStoredBreakers, type StoredBreaker, withLastErrors } from './breakers.ts';
 import { readStoredBudgets, type StoredBudget } from './budgets.ts';
 import { listTasks, type OperatorTask } from './tasks.ts';
@@ -49,9 +50,12 @@ export async function readStatus(store: CrossProcessStore, name: string): Promis
 }
 
 /** Lists all tasks, and first closes runs whose process is gone. */
-export async function readAllTasks(store: CrossProcessStore): Promise<readonly OperatorTask[]> {
+export async function readAllTasks(
+  store: CrossProcessStore,
+  readEntries?: ReadRecentEntries,
+): Promise<readonly OperatorTask[]> {
   await closeLostRuns(store);
-  return listTasks(store);
+  return listTasks(store, readEntries);
 }
 
 /** The orders in force. */

@@ -1,9 +1,41 @@
-/** Describes a store: its health, its journal, and the processes that report to it. */
+/** Describes a store: its health, its journal, how full it is, and the processes and agents that report to it. */
 
+import type { Entry } from '../core/event.ts';
 import { publishedTasksMax } from '../core/limits.ts';
-import { ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
-import type { CrossProcessStore, StoreHealth } from '../ports/store.ts';
+import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
+import type { CrossProcessStore, StoreHealth, StoreSize } from '../ports/store.ts';
+import { readGuardedAgents } from '../supervisor/guarded-agents.ts';
+import { readRuns } from '../supervisor/run-record.ts';
 import { findLastSeq } from './journal.ts';
+
+/** A process with tasks. */
+export interface StoreProcess {
+  readonly id: string;
+  /** `run`: a supervisor of `switchgear run`. `library`: a program that was given the store. */
+  readonly kind: 'run' | 'library';
+  /** The process reports itself until this time of the store, and renews it. */
+  readonly untilMs: number;
+  readonly isAlive: boolean;
+  /** Its tasks that are not lost, and the names of its agents. */
+  readonly tasks: number;
+  readonly agents: readonly string[];
+}
+
+/** An agent that a supervisor or hooks guard, and that runs on this machine. */
+export interface StoreAgent {
+  readonly by: 'run' | 'hooks';
+  readonly name: string;
+  /** The task of a run, or the session of hooks. */
+  readonly id: string;
+  readonly pid?: number;
+}
+
+/** A time in which a process could not reach the store, or its end. */
+export interface StoreOutage {
+  readonly wallMs: number;
+  readonly type: 'store-degraded' | 'store-recovered';
+  readonly reason: string;
+}
 
 /** A store as a whole. */
 export interface StoreSummary {
@@ -12,20 +44,72 @@ export interface StoreSummary {
   readonly atMs: number;
   /** The numbers of the first and the last entry; 0 without entries. */
   readonly journal: { readonly first: number; readonly last: number };
-  /** Processes with tasks; a process reports itself until this time of the store, and renews it. */
-  readonly processes: readonly { readonly id: string; readonly untilMs: number; readonly isAlive: boolean }[];
+  readonly size: StoreSize;
+  readonly processes: readonly StoreProcess[];
+  readonly agents: readonly StoreAgent[];
+  /** The last times that the journal tells of, the newest first. */
+  readonly outages: readonly StoreOutage[];
 }
 
+const outagesMax = 20;
+const agentNamesMax = 5;
+
 /** Reads the summary of a store with this name. */
-export async function readStoreSummary(store: CrossProcessStore, name: string): Promise<StoreSummary> {
+export async function readStoreSummary(
+  store: CrossProcessStore,
+  name: string,
+  recentEntries: readonly Entry[] = [],
+): Promise<StoreSummary> {
   const { shared, clock } = store;
   const [first] = await shared.entries(1, 1);
   const last = await findLastSeq(shared);
+  const size = (await shared.size?.()) ?? {};
+  const processes = await readProcesses(store);
+  const { agents } = await readGuardedAgents(store);
+  return {
+    store: name,
+    health: shared.health,
+    atMs: clock.nowMs(),
+    journal: { first: first?.seq ?? 0, last },
+    size,
+    processes,
+    agents: agents.flatMap(({ by, name: agent, id, process, isRunning }): readonly StoreAgent[] => {
+      if (!isRunning || by === 'hidden') return [];
+      return [{ by, name: agent, id, ...(process && { pid: process.pid }) }];
+    }),
+    outages: findOutages(recentEntries),
+  };
+}
+
+async function readProcesses(store: CrossProcessStore): Promise<readonly StoreProcess[]> {
+  const { shared, clock } = store;
+  const runTasks = new Set((await readRuns(store)).map(({ task }) => task));
+  const tasks = new Map<string, LiveTask[]>();
+  for (const { state } of await shared.read(livePrefix, publishedTasksMax)) {
+    const task = state as LiveTask | null;
+    if (typeof task?.owner !== 'string' || task.state === 'lost') continue;
+    const owned = tasks.get(task.owner);
+    if (owned === undefined) tasks.set(task.owner, [task]);
+    else owned.push(task);
+  }
   const owners = await shared.read(ownerPrefix, publishedTasksMax);
   const atMs = clock.nowMs();
-  const processes = owners.flatMap(({ key, state }) => {
+  return owners.flatMap(({ key, state }) => {
     const { untilMs } = (state ?? {}) as Partial<ProcessLiveness>;
-    return untilMs === undefined ? [] : [{ id: key.slice(ownerPrefix.length), untilMs, isAlive: untilMs > atMs }];
+    if (untilMs === undefined) return [];
+    const id = key.slice(ownerPrefix.length);
+    const owned = tasks.get(id) ?? [];
+    const agents = [...new Set(owned.map(({ agent }) => agent))].slice(0, agentNamesMax);
+    const kind = owned.some((task) => runTasks.has(task.id)) ? 'run' : 'library';
+    return [{ id, kind, untilMs, isAlive: untilMs > atMs, tasks: owned.length, agents }];
   });
-  return { store: name, health: shared.health, atMs, journal: { first: first?.seq ?? 0, last }, processes };
+}
+
+function findOutages(entries: readonly Entry[]): readonly StoreOutage[] {
+  const outages = entries.flatMap((entry): readonly StoreOutage[] => {
+    if (entry.type !== 'store-degraded' && entry.type !== 'store-recovered') return [];
+    const { wallMs, type, reason } = entry;
+    return [{ wallMs, type, reason }];
+  });
+  return outages.slice(-outagesMax).toReversed();
 }

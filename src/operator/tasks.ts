@@ -3,9 +3,11 @@
 import type { Card } from '../core/card.ts';
 import { cellKey } from '../core/cell-key.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
+import { type DeadlineState, durationOf, idleOf } from '../core/controls/deadline.ts';
 import type { Entry, EntryBody } from '../core/event.ts';
-import { journalEntriesMax, leaseMs, lostKeepMs, patienceMaxMs } from '../core/limits.ts';
+import { journalEntriesMax, leaseMs, lostKeepMs, patienceMaxMs, secsMax } from '../core/limits.ts';
 import { formatUse } from '../core/quote.ts';
+import type { FrozenTask } from '../guard/internal.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
@@ -28,20 +30,36 @@ export interface JournalTask {
   readonly halt?: { readonly code: string; readonly message: string };
 }
 
+/** What a task has used, and its limits; another limit that is off is absent. */
+export interface TaskUsage {
+  readonly toolCalls: number;
+  /** `Number.MAX_SAFE_INTEGER` if the limit is off. */
+  readonly maxToolCalls: number;
+  readonly spendCents: number;
+  readonly maxSpendCents: number;
+  readonly tokens: number;
+  readonly maxTokens?: number;
+  /** The time that the task has run, without pauses; absent if an older version published the task. */
+  readonly durationMs?: number;
+  readonly maxDurationSecs?: number;
+  /** The time since its last sign of life, which is known to about 10 seconds. */
+  readonly idleMs?: number;
+  readonly maxIdleSecs?: number;
+}
+
 /** A task as an operator sees it. */
 export interface OperatorTask extends JournalTask {
   /** Usage and limits; absent if the task is known from the journal alone. */
-  readonly used?: {
-    readonly toolCalls: number;
-    readonly maxToolCalls: number;
-    readonly spendCents: number;
-    readonly maxSpendCents: number;
-    readonly tokens: number;
-  };
+  readonly used?: TaskUsage;
+  /** The process that runs the task; absent for tasks of hooks, which run in many. */
+  readonly owner?: string;
 }
 
 /** Lists all tasks, oldest first, and closes tasks whose process is gone: once per task, with a card. */
-export async function listTasks(store: CrossProcessStore): Promise<readonly OperatorTask[]> {
+export async function listTasks(
+  store: CrossProcessStore,
+  readEntries = () => readNewestEntries(store.shared, journalEntriesMax),
+): Promise<readonly OperatorTask[]> {
   const { shared, clock } = store;
   const live = await shared.read(livePrefix, tasksMax);
   const owners = new Map(
@@ -65,14 +83,33 @@ export async function listTasks(store: CrossProcessStore): Promise<readonly Oper
     publishedTasks.push(makeOperatorTask(isLost ? { ...task, state: 'lost' } : task, atMs));
   }
   const ids = new Set(publishedTasks.map(({ id }) => id));
-  const journalTasks = readJournalTasks(await readNewestEntries(shared, journalEntriesMax), atMs).filter(
-    ({ id }) => !ids.has(id),
-  );
-  return [...publishedTasks, ...journalTasks].toSorted((left, right) => left.startedWallMs - right.startedWallMs);
+  const journalTasks = readJournalTasks(await readEntries(), atMs).filter(({ id }) => !ids.has(id));
+  const hookUsages = journalTasks.length === 0 ? new Map<string, TaskUsage>() : await readHookUsages(store, atMs);
+  const others = journalTasks.map((task): OperatorTask => {
+    const used = hookUsages.get(task.id);
+    return used === undefined ? task : { ...task, used };
+  });
+  return [...publishedTasks, ...others].toSorted((left, right) => left.startedWallMs - right.startedWallMs);
 }
 
+/** The usage of tasks that only hooks work on: their state is stored between two hooks. */
+async function readHookUsages({ shared }: CrossProcessStore, atMs: number): Promise<Map<string, TaskUsage>> {
+  const usages = new Map<string, TaskUsage>();
+  for (const { state } of await shared.read(hookPrefix, tasksMax)) {
+    const frozen = (state as { readonly frozen?: FrozenTask } | null)?.frozen;
+    const budget = frozen?.cells?.budget?.state;
+    if (frozen === undefined || budget === undefined) continue; // A cell of a session.
+    const limits = { ...frozen.limits, ...budget.raised };
+    usages.set(frozen.id, measureUsage({ ...budget, limits, clocks: frozen.cells.deadline?.state }, atMs));
+  }
+  return usages;
+}
+
+/** The key prefix of the cells of hooked sessions. */
+const hookPrefix = 'hook/';
+
 function makeOperatorTask(task: LiveTask, atMs: number): OperatorTask {
-  const { id, agent, session, parent, state, startedAtMs, startedWallMs, halt, limits, calls, tokens, micros } = task;
+  const { id, agent, session, parent, state, startedAtMs, startedWallMs, halt, owner } = task;
   return {
     id,
     agent,
@@ -82,13 +119,35 @@ function makeOperatorTask(task: LiveTask, atMs: number): OperatorTask {
     startedWallMs: Math.round(startedWallMs),
     ageMs: Math.max(0, Math.round(atMs - startedAtMs)),
     ...(halt && { halt }),
-    used: {
-      toolCalls: calls,
-      maxToolCalls: limits.maxToolCalls,
-      spendCents: micros / microsPerCent,
-      maxSpendCents: limits.maxSpendCents,
-      tokens,
-    },
+    used: measureUsage(task, atMs),
+    owner,
+  };
+}
+
+type MeasuredTask = Pick<LiveTask, 'calls' | 'tokens' | 'micros' | 'limits'> & {
+  readonly clocks?: DeadlineState | undefined;
+  readonly state?: LiveTask['state'];
+};
+
+function measureUsage({ calls, tokens, micros, limits, clocks, state }: MeasuredTask, atMs: number): TaskUsage {
+  const { maxToolCalls, maxSpendCents, maxTokens, maxDurationSecs, maxIdleSecs } = limits;
+  // The clocks of a task that is over do not run on.
+  const isRunning = state === undefined || state === 'running' || state === 'paused';
+  const untilMs = isRunning ? atMs : (clocks?.signAtMs ?? atMs);
+  return {
+    toolCalls: calls,
+    maxToolCalls,
+    spendCents: micros / microsPerCent,
+    maxSpendCents,
+    tokens,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(clocks !== undefined && {
+      durationMs: Math.round(durationOf(clocks, untilMs)),
+      idleMs: isRunning ? Math.round(idleOf(clocks, untilMs)) : 0,
+    }),
+    // The longest times are those of sessions that a person attends.
+    ...(maxDurationSecs < secsMax && { maxDurationSecs }),
+    ...(maxIdleSecs < secsMax && { maxIdleSecs }),
   };
 }
 

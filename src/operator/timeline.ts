@@ -3,6 +3,7 @@
 import type { Entry } from '../core/event.ts';
 import { storedEntriesMax } from '../core/limits.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
+import type { TaskFamily } from './board/task-families.ts';
 import { readJournalEntries } from './journal.ts';
 
 const pageSize = 1_000;
@@ -17,22 +18,18 @@ export interface TimelinePage {
 /** Reads the entries of a task and of the tasks below it after a sequence number, oldest first. */
 export async function readTimeline(
   { shared }: CrossProcessStore,
-  task: string,
+  { ids, firstSeq }: TaskFamily,
   after: number,
   limit: number,
 ): Promise<TimelinePage> {
-  const tasks = new Set([task]);
   const entries: Entry[] = [];
-  let last = 0;
-  // From the beginning: the tasks below are known from their start.
+  let last = Math.max(after, firstSeq - 1);
   for (let read = 0; read < storedEntriesMax; ) {
     const page = await readJournalEntries(shared, last + 1, pageSize);
     if (page.length === 0) break;
     for (const entry of page) {
       last = entry.seq;
-      if (entry.type === 'task-started' && entry.parent !== undefined && tasks.has(entry.parent) && entry.task)
-        tasks.add(entry.task);
-      if (last <= after || entry.task === undefined || !tasks.has(entry.task)) continue;
+      if (entry.task === undefined || !ids.has(entry.task)) continue;
       entries.push(entry);
       if (entries.length >= limit) return { entries, next: last };
     }

@@ -1,5 +1,6 @@
 /** The interface of published tasks: task states that other processes read, and the liveness of their owners. */
 
+import type { DeadlineState } from '../core/controls/deadline.ts';
 import type { TaskCells } from '../core/controls/panel.ts';
 import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
@@ -21,7 +22,10 @@ export interface LiveTask {
   readonly calls: number;
   readonly tokens: number;
   readonly micros: number;
+  /** The limits in force: those of the settings, or those to which a person raised them. */
   readonly limits: TaskSettings;
+  /** The clocks of the task when it was published; absent if an older version published it. */
+  readonly clocks?: DeadlineState;
   /** The code and message of the halt. */
   readonly halt?: { readonly code: string; readonly message: string };
 }

@@ -139,6 +139,21 @@ export interface StoredCell {
   readonly state: unknown;
 }
 
+/** How full a store is, and its bounds; a part that the store does not know is absent. */
+export interface StoreSize {
+  /** Entries of the journal, and the most of them. */
+  readonly entries?: number;
+  readonly entriesMax?: number;
+  /** Bytes in use, and the number above which the store drops its oldest entries. */
+  readonly bytes?: number;
+  readonly bytesMax?: number;
+  /** Cells, and the most of them. */
+  readonly cells?: number;
+  readonly cellsMax?: number;
+  /** How long entries are kept. */
+  readonly keepDays?: number;
+}
+
 /** The additional part of a store whose state several processes share. */
 export interface SharedStore {
   /** A name that no other process ever has; ids that must not collide start with it. */
@@ -167,6 +182,8 @@ export interface SharedStore {
   read(prefix: string, most: number): Promise<readonly StoredCell[]>;
   /** Returns the entries of all processes from a sequence number on. */
   entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
+  /** Measures the store, for people. */
+  size?(): Promise<StoreSize>;
   /** Registers a listener for hints and returns a function that removes it. */
   watch(listener: (hint: StoreHint) => void): () => void;
   /** Closes the view of a cell; the stored state stays. */

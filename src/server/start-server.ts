@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { SwitchgearError } from '../core/error.ts';
+import { createRecentEntries } from '../operator/board/recent-entries.ts';
+import { createTaskFamilies } from '../operator/board/task-families.ts';
 import { createCardHistoryReader } from '../operator/inbox/card-history.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { createAuthenticator } from './http/authenticate.ts';
@@ -69,6 +71,8 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     feed: createEventFeed(store),
     readCardHistory,
     readCardTimes: async () => (await readCardHistory()).times,
+    readRecentEntries: createRecentEntries(store),
+    findTaskFamily: createTaskFamilies(store),
     describe: () => renderOpenapi(routes),
   };
   const getHostRules = () => ({ port, scheme, allowed: allowedHosts.map((each) => each.toLowerCase()) }) as const;

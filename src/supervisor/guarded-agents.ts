@@ -97,7 +97,7 @@ export async function readRecordedHosts(
 }
 
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
-async function readGuardedAgents(
+export async function readGuardedAgents(
   store: Store,
 ): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean; readonly hasRecords: boolean }> {
   const stored = await readRuns(store);

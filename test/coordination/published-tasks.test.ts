@@ -57,7 +57,9 @@ test('a task is published within a second, updated on a change, and removed at i
   clock.advance(1_000);
   assert.equal((await stored())[0]?.calls, 2);
   const [seen] = await listTasks(other);
-  assert.deepEqual(seen?.used, { toolCalls: 2, maxToolCalls: 9, spendCents: 0, maxSpendCents: 5_000, tokens: 0 });
+  const { durationMs, maxDurationSecs, idleMs, maxIdleSecs, ...counts } = seen?.used ?? {};
+  assert.deepEqual(counts, { toolCalls: 2, maxToolCalls: 9, spendCents: 0, maxSpendCents: 5_000, tokens: 0 });
+  assert.deepEqual([durationMs, maxDurationSecs, idleMs, maxIdleSecs], [2_000, 1_800, 1_000, 300]);
   const { version } = (await other.shared.read(livePrefix, 1))[0]!;
   clock.advance(4_000);
   await stored();
@@ -213,3 +215,28 @@ testWithRedis(
     );
   },
 );
+
+test('the end of a call and later signs of life are published', async (context) => {
+  const { gear, clock, other, stored } = watched(context);
+  const release = Promise.withResolvers<void>();
+  const slow = gear.guard('slow', () => release.promise);
+  const task = gear.startTask({ id: 'x' });
+  const call = task.run(() => slow());
+  clock.advance(1_000);
+  await stored();
+  const idle = async () => (await listTasks(other))[0]?.used?.idleMs;
+  clock.advance(20_000);
+  assert.equal(await idle(), 0, 'a running call excuses silence');
+  release.resolve();
+  await call;
+  clock.advance(1_000);
+  await stored();
+  assert.equal(await idle(), 1_000);
+  clock.advance(10_000);
+  assert.equal(await idle(), 11_000);
+  task.observe({ type: 'heartbeat' });
+  clock.advance(1_000);
+  await stored();
+  assert.equal(await idle(), 1_000);
+  task.end();
+});

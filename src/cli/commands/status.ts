@@ -4,7 +4,7 @@ import type { Order, Orders } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { describeOpening } from '../../core/messages/entry-words.ts';
 import { formatUse } from '../../core/quote.ts';
-import { hasCounted, type StoredBreaker } from '../../operator/breakers.ts';
+import { compareBreakers, hasCounted, type StoredBreaker } from '../../operator/breakers.ts';
 import { formatBudget, type StoredBudget } from '../../operator/budgets.ts';
 import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
 import { makeEmptyStatus, readStatus, type StoreStatus } from '../../operator/status.ts';
@@ -36,7 +36,7 @@ function formatStatus(status: StoreStatus, terminal: Terminal): readonly string[
       'Breakers',
       breakers
         .filter(hasCounted)
-        .toSorted(compareBySeverity)
+        .toSorted(compareBreakers)
         .map((each) => formatBreakerRow(each, atMs)),
       paint,
     ),
@@ -54,13 +54,8 @@ function formatSection(title: string, rows: readonly (readonly TableCell[])[], p
   return rows.length === 0 ? [] : ['', paint(`${title} (${rows.length})`, 'bold'), ...formatTable(rows, paint)];
 }
 
-const stateRanks = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
 const stateStyles = { OPEN: 'red', HALF_OPEN: 'yellow', CLOSED: 'green' } as const;
 const stateNames = { OPEN: 'open', HALF_OPEN: 'half-open', CLOSED: 'closed' } as const;
-
-function compareBySeverity(left: StoredBreaker, right: StoredBreaker): number {
-  return stateRanks[left.state] - stateRanks[right.state] || (left.name < right.name ? -1 : 1);
-}
 
 function formatBreakerRow(breaker: StoredBreaker, atMs: number): readonly TableCell[] {
   const { name, state, failures, inARow, trips, cause, untilMs, held, scope, of, project } = breaker;

@@ -3,6 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Operator, OperatorRequest } from '../../operator/authorize.ts';
+import type { ReadRecentEntries } from '../../operator/board/recent-entries.ts';
+import type { FindTaskFamily } from '../../operator/board/task-families.ts';
 import type { CardHistory } from '../../operator/inbox/card-history.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import type { Authenticator, Principal } from './authenticate.ts';
@@ -18,6 +20,8 @@ export interface ServerContext {
   readonly feed: EventFeed;
   readonly readCardHistory: () => Promise<CardHistory>;
   readonly readCardTimes: () => Promise<CardHistory['times']>;
+  readonly readRecentEntries: ReadRecentEntries;
+  readonly findTaskFamily: FindTaskFamily;
   /** The settings of a trip by hand: for some seconds, or as the policy says for the tool. */
   readonly findTripSettings: (tool: string, secs: number | undefined) => Promise<BreakerSettings>;
   /** The document that describes the routes. */

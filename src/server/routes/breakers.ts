@@ -1,9 +1,11 @@
 /** The routes of breakers: list, reset, trip, hold, release. */
 
 import { reasonLengthMax, secsMax } from '../../core/limits.ts';
+import { findBreakerEntries, withActivity } from '../../operator/board/breaker-activity.ts';
 import { effectsOfHolds, holdBreakers, releaseBreakers } from '../../operator/breaker-holds.ts';
-import { readStoredBreakers, resetBreakers, tripBreakers } from '../../operator/breakers.ts';
+import { compareBreakers, readStoredBreakers, resetBreakers, tripBreakers } from '../../operator/breakers.ts';
 import { readOrders } from '../../operator/status.ts';
+import { answerRowsMax } from '../http/limits.ts';
 import { defineRoute, type Route, type ServerContext } from '../http/route.ts';
 import { objectSchema } from '../http/schema.ts';
 
@@ -20,11 +22,25 @@ export const breakerRoutes: readonly Route[] = [
     query: objectSchema({
       name: { type: 'string', maxLength: 500 },
       state: { type: 'string', enum: ['OPEN', 'HALF_OPEN', 'CLOSED'] },
+      offset: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+      limit: { type: 'integer', minimum: 1, maximum: answerRowsMax, description: '1000 by default' },
     }),
-    answer: 'The breakers, the orders that concern them, and the time of the store.',
+    answer: 'The breakers, those that are not closed first, how many there are, orders, and the time of the store.',
     async handle({ context, query }) {
       const { breakers, ...rest } = await readBreakers(context, query.name);
-      return { ...rest, breakers: breakers.filter(({ state }) => (query.state ?? state) === state) };
+      const { state: wanted, offset = 0, limit = answerRowsMax } = query;
+      const matching = breakers.filter(({ state }) => (wanted ?? state) === state).toSorted(compareBreakers);
+      return { ...rest, breakers: matching.slice(offset, offset + limit), total: matching.length };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/breakers/{name}/entries',
+    summary: 'The last journal entries about the breakers of a tool, the newest first.',
+    access: 'viewer',
+    answer: 'At most 100 of the newest entries, each with its words.',
+    async handle({ context, params }) {
+      return { entries: findBreakerEntries(await context.readRecentEntries(), params.name!) };
     },
   }),
   defineRoute({
@@ -82,12 +98,13 @@ export const breakerRoutes: readonly Route[] = [
 ];
 
 /** The breakers of a tool, or all, with the trips and holds that concern them. */
-async function readBreakers({ store }: ServerContext, name: string | undefined) {
-  const breakers = await readStoredBreakers(store);
+async function readBreakers({ store, readRecentEntries }: ServerContext, name: string | undefined) {
+  const stored = (await readStoredBreakers(store)).filter((each) => (name ?? each.name) === each.name);
+  const breakers = withActivity(stored, await readRecentEntries(), store.clock.nowMs());
   const { trips, holds = [] } = readOrders(store);
   const concerns = ({ target }: { readonly target: string | null }) => name === undefined || target === name;
   return {
-    breakers: breakers.filter((each) => (name ?? each.name) === each.name),
+    breakers,
     orders: { trips: trips.filter(concerns), holds: holds.filter(concerns) },
     atMs: store.clock.nowMs(),
   };

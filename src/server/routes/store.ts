@@ -22,8 +22,9 @@ export const storeRoutes: readonly Route[] = [
     path: '/api/store',
     summary: 'The store: whether it answers, its journal, and the processes that use it.',
     access: 'viewer',
-    answer: 'The name and health of the store, the numbers of its entries, and its processes.',
-    handle: ({ context }) => readStoreSummary(context.store, context.storeName),
+    answer: 'The name, health and size of the store, the numbers of its entries, its processes, agents and outages.',
+    handle: async ({ context }) =>
+      readStoreSummary(context.store, context.storeName, await context.readRecentEntries()),
   }),
   defineRoute({
     method: 'GET',

@@ -34,6 +34,8 @@ export interface RedisParts {
   readonly process: string;
   readonly clock: Clock;
   readonly names: RedisKeys;
+  /** The most entries in the journal. */
+  readonly journalMax: number;
   readonly monitor: HealthMonitor;
   readonly views: Views;
   readonly memory: KnownState;
@@ -101,7 +103,7 @@ export function createRedisParts(settings: RedisSettings): RedisParts {
     },
   });
   const journal = createJournal(memory, clock, (transaction) => writer.commit(transaction));
-  return { process, clock, names, monitor, views, memory, connection, writer, hints, journal, sync };
+  return { process, clock, names, journalMax, monitor, views, memory, connection, writer, hints, journal, sync };
 }
 
 /** Opens a card for a loss of data, once for all processes. */

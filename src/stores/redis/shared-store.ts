@@ -3,7 +3,7 @@
 import { createSharing } from '../../coordination/index.ts';
 import type { Entry } from '../../core/event.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { SharedStore, Store, StoredCell, WindowCount } from '../../ports/store.ts';
+import type { SharedStore, Store, StoredCell, StoreSize, WindowCount } from '../../ports/store.ts';
 import { parseCellText } from '../cells/cell-views.ts';
 import { isIdle, type RedisParts } from './parts.ts';
 import { readCells } from './restore.ts';
@@ -41,6 +41,7 @@ export function createSharedStore(parts: RedisParts, openCell: Store['cell']): S
     windowCount,
     read: (prefix, most) => readStoredCells(parts, prefix, most),
     entries: (fromSeq, most) => readEntries(parts, fromSeq, most),
+    size: async () => ({ ...(await countEntries(parts)), entriesMax: parts.journalMax }),
     watch: monitor.watch,
     evict: views.remove,
     settled: () => waitUntilIdle(parts),
@@ -67,6 +68,11 @@ async function readStoredCells(
       .filter(({ key, state }) => key.startsWith(prefix) && state !== undefined)
       .slice(0, most)
   );
+}
+
+async function countEntries({ connection, names }: RedisParts): Promise<Pick<StoreSize, 'entries'>> {
+  const count = await connection.command(['XLEN', names.journal]).catch(() => undefined);
+  return typeof count === 'number' ? { entries: count } : {};
 }
 
 async function readEntries(

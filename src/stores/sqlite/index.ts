@@ -15,7 +15,7 @@ import { createHealthMonitor, type HealthMonitor, makeLossCard, reportUnreadable
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
 import { type Checkpoints, createCheckpoints } from './checkpoint.ts';
 import { createSqliteConnection, type SqliteConnection } from './connection.ts';
-import { secretKey } from './transactions.ts';
+import { type RetentionLimits, secretKey } from './transactions.ts';
 import { createWriter, type Writer } from './writer.ts';
 
 /** The options of `sqliteStore`. */
@@ -86,7 +86,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const { connection, views, writer, checkpoints } = parts;
   const bytes = (options.retain?.megabytes ?? 64) * 1_048_576;
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
-  const shared = createShared(parts);
+  const shared = createShared(parts, retain);
   let closed = false;
   // After the caller has seen the health of the store; closing it reports the loss, too.
   machineClock.after(0, () => reportLoss(parts));
@@ -139,7 +139,7 @@ function openParts({ path, waitMs = lockWaitMs, verify = true, clock }: SqliteOp
 }
 
 /** Creates the part of the store that other processes see. */
-function createShared(parts: StoreParts): SharedStore {
+function createShared(parts: StoreParts, retain: RetentionLimits): SharedStore {
   const { connection, views, monitor, writer } = parts;
   const process = `p${uniqueId()}`;
   const secret = connection.once(secretKey, createSecret);
@@ -172,6 +172,10 @@ function createShared(parts: StoreParts): SharedStore {
       writer.flush();
       return connection.entries(fromSeq, most, false);
     },
+    size: async () => ({
+      ...connection.attempt((runner) => runner.measure()),
+      ...{ bytesMax: retain.bytes, cellsMax: retain.cells, keepDays: retain.days },
+    }),
     watch: monitor.watch,
     evict: views.remove,
     settled: writer.settled,

@@ -61,6 +61,8 @@ export interface TransactionRunner {
   drop(key: string, untilMs: number): void;
   /** Deletes expired cells, counters, marks and entries, at most 500 of each. */
   sweep(atMs: number, wallMs: number, retain: RetentionLimits): void;
+  /** Bytes in use, and the number of cells. */
+  measure(): { readonly bytes: number; readonly cells: number };
   /** The highest sequence number of an entry. */
   readonly lastSeq: number;
   /** Whether the file had too many cells at the last sweep. */
@@ -160,6 +162,12 @@ export function createTransactionRunner(
 
   function setTotal(key: string, total: number, keepMs?: number): void {
     statements.setTotal.run(key, total, keepMs === undefined ? null : nowMs() + keepMs, checksumOf(key, total));
+  }
+
+  function measure() {
+    const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+    const bytes = (pages('page_count') - pages('freelist_count')) * pages('page_size');
+    return { bytes, cells: Number(statements.count.get()?.n ?? 0) };
   }
 
   function countWindow(key: string, id: string, atMs: number, keepMs: number): WindowCount {
@@ -306,11 +314,11 @@ export function createTransactionRunner(
       statements.dropSums.run(atMs);
       statements.dropMarked.run(atMs);
       statements.dropAged.run(wall - days * dayMs);
-      const pages = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-      const used = (pages('page_count') - pages('freelist_count')) * pages('page_size');
-      if (used > bytes) dropOldest(statements, used - bytes);
-      isFull = Number(statements.count.get()?.n ?? 0) >= cells;
+      const used = measure();
+      if (used.bytes > bytes) dropOldest(statements, used.bytes - bytes);
+      isFull = used.cells >= cells;
     },
+    measure,
     get seenVersion() {
       return seenVersion;
     },
