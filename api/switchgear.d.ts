@@ -565,6 +565,7 @@ export type PolicyDocument = {
     readonly rules?: readonly RuleDocument[] | undefined;
     readonly budgets?: readonly BudgetDocument[] | undefined;
     readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
+    readonly webhooks?: readonly WebhookDocument[] | undefined;
 } & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
 } & {

@@ -17,6 +17,7 @@ const commands = {
   tail: () => import('./commands/tail.ts'),
   inbox: () => import('./commands/inbox.ts'),
   serve: () => import('./commands/serve.ts'),
+  alerts: () => import('./commands/alerts.ts'),
   halt: async () => ({ command: (await import('./commands/tasks.ts')).haltCommand }),
   pause: async () => ({ command: (await import('./commands/tasks.ts')).pauseCommand }),
   resume: async () => ({ command: (await import('./commands/tasks.ts')).resumeCommand }),
@@ -36,7 +37,7 @@ type CommandLoader = () => Promise<{ readonly command: Command }>;
 /** The sections of the help, each with its commands. */
 const helpSections: Readonly<Record<string, readonly (keyof typeof commands)[]>> = {
   'Run an agent under limits': ['run', 'init', 'doctor', 'demo'],
-  'See what happens, and answer': ['status', 'tail', 'inbox', 'serve'],
+  'See what happens, and answer': ['status', 'tail', 'inbox', 'serve', 'alerts'],
   'Stop and release by hand': ['halt', 'pause', 'resume', 'trip', 'reset', 'hold', 'release'],
   'Set limits and rules': ['policy', 'rules', 'prompt'],
   'Run a fixed plan': ['chain'],

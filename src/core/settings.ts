@@ -1,6 +1,7 @@
 /** The effective settings of every control: plain, complete data, with the unit in each name. */
 
 import type { DeclaredSections } from './controls/registry.ts';
+import type { WebhookSettings } from './declare/webhook-settings.ts';
 import type { StreamMapping } from './event-mapping.ts';
 
 /** When the breaker of a failing tool opens, and when it lets probes through again. */
@@ -283,14 +284,24 @@ export interface JournalSettings {
   readonly content: 'none' | 'redacted' | 'full';
 }
 
-/** The values above which a breaker raises an alert. */
+/** The values above which an alert is raised; `none` in a document switches one off. */
 export interface AlertSettings {
-  /** More trips than this in an hour raise an alert. @default 5 */
+  /** More trips of a breaker than this in an hour raise an alert. @default 5 */
   readonly tripsPerHour: number;
   /** A share of failed calls above this raises an alert. @default 0.1 */
   readonly failureRate: number;
   /** A longer time in open than this raises an alert. @default 300 */
   readonly timeInOpenSecs: number;
+  /** A used share of a budget from this on raises a first alert. @default 0.8 */
+  readonly spendShare: number;
+  /** A used share of a budget from this on raises a second alert. @default 0.95 */
+  readonly spendShareHigh: number;
+  /** An agent that waits longer than this for a person raises an alert. @default 900 */
+  readonly waitingSecs: number;
+  /** A store that is away longer than this raises an alert. @default 60 */
+  readonly storeAwaySecs: number;
+  /** The shortest time between two alerts of one cause. @default 3600 */
+  readonly periodSecs: number;
 }
 
 /** The built-in abilities that chain steps may use. */
@@ -351,6 +362,11 @@ export interface BaseSettings {
    * @default undefined
    */
   readonly mappings?: Readonly<Record<string, StreamMapping>>;
+  /**
+   * Where `switchgear serve` sends alerts, halts and questions.
+   * @default undefined
+   */
+  readonly webhooks?: readonly WebhookSettings[];
   /** How rules read values and throttle actions. */
   readonly ruleSettings: RuleSettings;
   /** How a person is asked. */
@@ -359,7 +375,7 @@ export interface BaseSettings {
   readonly prices: PriceSettings;
   /** Which entries the journal keeps. */
   readonly journal: JournalSettings;
-  /** The values above which a breaker raises an alert. */
+  /** The values above which an alert is raised. */
   readonly alerts: AlertSettings;
   /** The built-in abilities that chain steps may use. */
   readonly abilities: AbilitySettings;

@@ -121,7 +121,7 @@ function readWindowMetrics(state: BreakerState, atMs: number) {
   return { tripsPerHour, openMs: Math.round(openMs), ...(isRate && { failureRate }) };
 }
 
-const noAlerts = { tripsPerHour: Infinity, failureRate: 1, timeInOpenSecs: Infinity };
+const noAlerts = { tripsPerHour: Infinity, failureRate: 1, timeInOpenSecs: Infinity } as const;
 
 const stateRanks = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 } as const;
 

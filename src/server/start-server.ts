@@ -8,6 +8,7 @@ import { createRecentEntries } from '../operator/board/recent-entries.ts';
 import { createTaskFamilies } from '../operator/board/task-families.ts';
 import { createCardHistoryReader } from '../operator/inbox/card-history.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
+import { type AlertOptions, watchAlerts } from './alerts/watch-alerts.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createEventFeed } from './http/event-feed.ts';
 import { requestTimeoutMs, serverConnectionsMax, serverPortsTried } from './http/limits.ts';
@@ -16,6 +17,7 @@ import { createRouter } from './http/router.ts';
 import { makeToken, type Role, startTokenName } from './http/tokens.ts';
 import { renderOpenapi } from './openapi.ts';
 import { pageRoutes } from './page/routes.ts';
+import { alertRoutes } from './routes/alerts.ts';
 import { breakerRoutes } from './routes/breakers.ts';
 import { cardRoutes } from './routes/cards.ts';
 import { chainRoutes } from './routes/chains.ts';
@@ -35,6 +37,10 @@ export interface ServeOptions extends Pick<ServerContext, 'storeName' | 'findTri
   /** What the printed token may do, and the user who starts the server. */
   readonly startRole: Role;
   readonly user: string;
+  /** The address of the page in messages. @default the address of the server */
+  readonly publicUrl?: string | undefined;
+  /** The thresholds and webhooks; without them this server evaluates no alerts. */
+  readonly alerts?: AlertOptions | undefined;
 }
 
 /** A server that runs. */
@@ -54,6 +60,7 @@ const routes: readonly Route[] = [
   ...taskRoutes,
   ...chainRoutes,
   ...pageRoutes,
+  ...alertRoutes,
 ];
 
 /** Starts a server; rejects if no port is free. */
@@ -84,11 +91,16 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   port = await listenOnFreePort(server, host, options.port);
   const name = allowedHosts[0] ?? (host.includes(':') ? `[${host}]` : host);
   const address = /:\d+$/.test(name) && !name.endsWith(']') ? name : `${name}:${port}`;
+  const pageUrl = (options.publicUrl ?? `${scheme}://${address}`).replace(/\/+$/, '');
+  const alerts = options.alerts && watchAlerts({ store, storeName, pageUrl, readCardHistory, ...options.alerts });
   return {
     port,
     url: `${scheme}://${address}/#token=${token}`,
     token,
-    close: () => closeServer(server, context),
+    async close() {
+      await alerts?.close();
+      await closeServer(server, context);
+    },
   };
 }
 

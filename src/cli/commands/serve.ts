@@ -4,18 +4,29 @@ import { readFileSync } from 'node:fs';
 import { userName } from '../../approvers/user-name.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
+import { resolveWebhooks } from '../../server/alerts/resolve-webhooks.ts';
 import type { Role } from '../../server/http/tokens.ts';
 import { type ServeOptions, startServer } from '../../server/start-server.ts';
 import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { isLoopback } from '../../supervisor/peer-process.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import { findTripSettings } from './breakers.ts';
 import { runTokenVerb } from './serve-token.ts';
 
 const defaultPort = 4770;
-const valueOptions = ['--store', '--port', '--host', '--tls-cert', '--tls-key', '--user-header', '--allow-host'];
+const valueOptions = [
+  '--store',
+  '--port',
+  '--host',
+  '--tls-cert',
+  '--tls-key',
+  '--user-header',
+  '--allow-host',
+  '--public-url',
+];
 
 export const command: Command = {
   usage: [
@@ -31,6 +42,7 @@ export const command: Command = {
     '  --tls-cert FILE, --tls-key FILE  serve over TLS; another address than loopback needs it, or --insecure',
     '  --insecure           serve another address than loopback without TLS, as behind a reverse proxy',
     '  --allow-host NAMES   more hosts under which the server is addressed: NAME or NAME:PORT, with commas',
+    '  --public-url URL     the address of the page in webhooks, as behind a reverse proxy',
     '  --user-header NAME   the header in which a reverse proxy names the person',
     'The printed address has a token that is valid until the server ends. If the port is busy, the next free one',
     'is used.',
@@ -44,11 +56,16 @@ export const command: Command = {
       address,
       async (store) => {
         const startRole = await findStartRole(store, parsedArgs, terminal);
+        const { policy } = await loadEffectivePolicy(undefined, terminal, placeOnStore(store, terminal));
+        const webhooks = resolveWebhooks(policy.settings.webhooks ?? [], terminal);
+        for (const { name, problem } of webhooks)
+          if (problem !== undefined) terminal.err(`switchgear: the webhook ${name} cannot be used: ${problem}`);
         const server = await startServer(store, {
           ...options,
           storeName: address.name,
           startRole,
           user: userName(),
+          alerts: { settings: policy.settings.alerts, webhooks },
           findTripSettings: (tool, secs) => findTripSettings(tool, secs, terminal),
         });
         if (options.port !== 0 && server.port !== options.port)
@@ -63,7 +80,7 @@ export const command: Command = {
   },
 };
 
-type ParsedServeOptions = Pick<ServeOptions, 'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader'>;
+type ParsedServeOptions = Pick<ServeOptions, 'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader' | 'publicUrl'>;
 
 function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions {
   const host = values.get('--host') ?? '127.0.0.1';
@@ -77,7 +94,8 @@ function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions
   const userHeader = values.get('--user-header');
   if (userHeader !== undefined && !/^[\w-]{1,100}$/.test(userHeader))
     throw usageError(`--user-header must be the name of a header, got ${JSON.stringify(userHeader)}`);
-  return { host, port: parsePort(values.get('--port')), tls, userHeader, allowedHosts: parseHosts(values) };
+  const publicUrl = parsePublicUrl(values.get('--public-url'));
+  return { host, port: parsePort(values.get('--port')), tls, userHeader, allowedHosts: parseHosts(values), publicUrl };
 }
 
 function parsePort(text: string | undefined): number {
@@ -85,6 +103,15 @@ function parsePort(text: string | undefined): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw usageError(`--port must be a whole number from 0 to 65535, got ${JSON.stringify(text)}`);
+}
+
+function parsePublicUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain =
+    url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search + url.hash === '';
+  if (isPlain) return url.href;
+  throw usageError(`--public-url must be an address such as https://gear.example.com, got ${JSON.stringify(text)}`);
 }
 
 function parseHosts(values: ParsedArgs['values']): readonly string[] {

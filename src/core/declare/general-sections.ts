@@ -10,7 +10,7 @@ import type {
   PriceSettings,
   Settings,
 } from '../settings.ts';
-import { choice, type FieldsOf, flag, secs, share, texts, wholeNumber } from './setting.ts';
+import { choice, type FieldsOf, flag, secs, share, texts, unlimited, wholeNumber } from './setting.ts';
 
 /** Settings outside any section. The default tools are shells of known agents, and tools whose failures are data. */
 export const topFields = {
@@ -112,10 +112,18 @@ const journal = {
   ),
 } as const satisfies FieldsOf<JournalSettings>;
 
+/** An alert that is switched off has a threshold that nothing reaches. */
+const canBeOff = { optional: true, none: unlimited };
+
 const alerts = {
-  trips_per_hour: wholeNumber('More trips than this in an hour raise an alert.', 5, 'lower'),
-  failure_rate: share('A share of failed calls above this raises an alert.', 0.1, 'lower'),
-  time_in_open_secs: secs('A longer time in open than this raises an alert.', 300, 'lower'),
+  trips_per_hour: wholeNumber('More trips of a breaker than this in an hour raise an alert.', 5, 'lower', canBeOff),
+  failure_rate: share('A share of failed calls above this raises an alert.', 0.1, 'lower', canBeOff),
+  time_in_open_secs: secs('A longer time in open than this raises an alert.', 300, 'lower', canBeOff),
+  spend_share: share('A used share of a budget from this on raises a first alert.', 0.8, 'lower', canBeOff),
+  spend_share_high: share('A used share of a budget from this on raises a second alert.', 0.95, 'lower', canBeOff),
+  waiting_secs: secs('An agent that waits longer than this for a person raises an alert.', 900, 'lower', canBeOff),
+  store_away_secs: secs('A store that is away longer than this raises an alert.', 60, 'lower', canBeOff),
+  period_secs: secs('The shortest time between two alerts of one cause.', 3600, 'lower'),
 } as const satisfies FieldsOf<AlertSettings>;
 
 const abilities = {
@@ -133,6 +141,10 @@ export const generalSections = [
   { name: 'approval', doc: 'How long a person has to answer a question, and what a question masks.', fields: approval },
   { name: 'prices', doc: 'The cost of a model call whose price is unknown.', fields: prices },
   { name: 'journal', doc: 'Which entries the journal keeps, and how much of the arguments.', fields: journal },
-  { name: 'alerts', doc: 'The values above which a breaker raises an alert.', fields: alerts },
+  {
+    name: 'alerts',
+    doc: 'The values above which an alert is raised, as a card of `switchgear serve`.',
+    fields: alerts,
+  },
   { name: 'abilities', doc: 'The built-in abilities that chain steps may use.', fields: abilities },
 ] as const;

@@ -25,6 +25,7 @@ import {
   throwProblems,
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
+import { readPolicyWebhooks } from './webhooks.ts';
 
 /** Checked settings, and the origin of each value by its path in files. */
 export type CheckedPolicy = {
@@ -146,12 +147,14 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
   const budgets = entries.get('budgets');
   const rules = entries.get('rules');
   const mappings = entries.get('mappings');
+  const webhooks = entries.get('webhooks');
   Object.assign(draft, {
     tools: readToolOverrides(report, entries.get('tools')),
     agents: readAgentOverrides(report, entries.get('agents')),
     ...(budgets && { budgets: readPolicyBudgets(report, budgets) }),
     ...(rules && { rules: readPolicyRules(report, rules) }),
     ...(mappings && { mappings: readPolicyMappings(report, mappings) }),
+    ...(webhooks && { webhooks: readPolicyWebhooks(report, webhooks) }),
   });
 }
 

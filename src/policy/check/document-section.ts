@@ -110,4 +110,5 @@ export const topNames: readonly string[] = [
   'budgets',
   'rules',
   'mappings',
+  'webhooks',
 ];

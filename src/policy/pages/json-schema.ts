@@ -3,6 +3,7 @@
 import { sectionDeclarations, sections, taskFields } from '../../core/controls/sections.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
+import { webhookEvents, webhookFields, webhookFormats, webhooksMax } from '../../core/declare/webhook-settings.ts';
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
 import { presets } from '../table/presets.ts';
@@ -47,6 +48,12 @@ export function policySchema(): JsonSchema {
         description: 'How `switchgear run` reads programs it does not know, by name.',
         ...mapSchema(mapping),
       },
+      webhooks: {
+        description: 'Where `switchgear serve` sends alerts, halts and questions.',
+        type: 'array',
+        maxItems: webhooksMax,
+        items: webhook,
+      },
     }),
   };
 }
@@ -89,6 +96,22 @@ const mapping: JsonSchema = {
   ...objectSchema({ kind: name, events: { ...mapSchema(event), minProperties: 1 } }),
   required: ['events'],
 };
+
+const webhook: JsonSchema = {
+  ...objectSchema(
+    Object.fromEntries(
+      Object.entries(webhookFields).map(([field, description]) => [field, { description, ...webhookValue(field) }]),
+    ),
+  ),
+  required: ['name'],
+  oneOf: ['url', 'url_env', 'url_file'].map((field) => ({ required: [field] })),
+};
+
+function webhookValue(field: string): JsonSchema {
+  if (field === 'format') return { enum: webhookFormats, default: 'json' };
+  if (field === 'events') return { type: 'array', items: { enum: webhookEvents }, minItems: 1, default: ['alerts'] };
+  return name;
+}
 
 function objectSchema(properties: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, properties };

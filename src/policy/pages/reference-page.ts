@@ -4,6 +4,7 @@ import { sectionDeclarations } from '../../core/controls/sections.ts';
 import { describeNumber } from '../../core/declare/check-value.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
+import { webhookFields } from '../../core/declare/webhook-settings.ts';
 import { listVariables } from '../check/environment-names.ts';
 import { presets } from '../table/presets.ts';
 
@@ -22,6 +23,9 @@ export function settingsReference(): string {
     '## `budgets`',
     budgets,
     budgetTable(),
+    '## `webhooks`',
+    webhooks,
+    webhookTable(),
     '## Presets',
     presetText,
     presetTable(),
@@ -101,6 +105,10 @@ patterns that match the tool, then of the tool's own name, then of the code; lat
 const budgets = `Limits that several tasks share; by default there are none. Two budgets must differ in scope, unit or
 window. The guide [tasks and budgets](../guides/tasks-and-budgets.md) explains how they are counted.`;
 
+const webhooks = `Where \`switchgear serve\` sends alerts, halts and questions; by default nowhere. The guide
+[alerts](../guides/alerts.md) shows messages and signatures. A webhook of a file that was found in a folder waits for
+trust.`;
+
 const environment = `## Environment
 
 A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
@@ -132,6 +140,11 @@ function budgetTable(): string {
     setting.doc,
   ]);
   return renderMarkdownTable(['field', 'value', 'default', 'meaning'], rows);
+}
+
+function webhookTable(): string {
+  const rows = Object.entries(webhookFields).map(([name, doc]) => [`\`${name}\``, doc]);
+  return renderMarkdownTable(['field', 'meaning'], rows);
 }
 
 function describeSetting(setting: Setting): string {

@@ -1,8 +1,16 @@
 /** The type of a policy document, derived from the settings and their table: an unknown key does not compile. */
 
 import type { Snake } from '../../core/declare/setting.ts';
+import type { WebhookSettings } from '../../core/declare/webhook-settings.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
-import type { BreakerSettings, JointBudget, RuleText, Settings, TaskSettings } from '../../core/settings.ts';
+import type {
+  AlertSettings,
+  BreakerSettings,
+  JointBudget,
+  RuleText,
+  Settings,
+  TaskSettings,
+} from '../../core/settings.ts';
 import type { PresetName } from './presets.ts';
 
 /** Shorter names of breaker settings that documents may use, in snake and camel case, with the setting they mean. */
@@ -21,7 +29,7 @@ export const breakerAliases = {
 /** A value as a document writes it; a setting that may be absent may also be "none". */
 type Written<T, K extends keyof T> =
   | Exclude<T[K], undefined>
-  | (undefined extends T[K] ? 'none' : K extends 'maxToolCalls' ? 'none' : never)
+  | (undefined extends T[K] ? 'none' : K extends 'maxToolCalls' ? 'none' : T extends AlertSettings ? 'none' : never)
   | undefined;
 
 /** The fields of a section, under their names in TypeScript or in files. */
@@ -38,6 +46,9 @@ export type BreakerDocument = Fields<BreakerSettings> & {
 
 /** A joint budget; a window is optional. */
 export type BudgetDocument = Omit<JointBudget, 'windowSecs'> & Fields<Pick<JointBudget, 'windowSecs'>>;
+
+/** A webhook; format and events have defaults. */
+export type WebhookDocument = Fields<WebhookSettings> & Pick<WebhookSettings, 'name'>;
 
 /** A rule: a table, or a line `condition|action|"reason"`. A rule without a target applies to every tool. */
 export type RuleDocument = string | (Omit<RuleText, 'target'> & Partial<Pick<RuleText, 'target'>>);
@@ -61,6 +72,7 @@ type PlainSections = Omit<
   | 'budgets'
   | 'rules'
   | 'mappings'
+  | 'webhooks'
 >;
 
 /** A policy as it is written in a file or in code: every part is optional, names are in camel or in snake case. */
@@ -80,6 +92,8 @@ export type PolicyDocument = {
   readonly budgets?: readonly BudgetDocument[] | undefined;
   /** How `switchgear run` reads the output of other programs, by their names. */
   readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
+  /** Where `switchgear serve` sends alerts, halts and questions. */
+  readonly webhooks?: readonly WebhookDocument[] | undefined;
 } & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
   } & { readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined };

@@ -33,12 +33,15 @@ export function tightenSettings(base: Settings, found: Settings): TightenedSetti
   merged.agents = tightenAgents(base, found, waiting);
   merged.budgets = tightenBudgets(base.budgets, found.budgets, waiting);
   merged.rules = tightenRules(base.rules, found.rules, waiting);
-  // A mapping decides which calls of a program are seen, so no other mapping is known to protect as much.
-  if (!isEqual(base.mappings ?? {}, found.mappings ?? {})) {
-    waiting.push('mappings');
-    merged.mappings = base.mappings;
+  // A mapping decides which calls of a program are seen, so no other mapping is known to protect as much. A webhook
+  // decides who reads the cards.
+  for (const name of ['mappings', 'webhooks'] as const) {
+    if (!isEqual(base[name] ?? {}, found[name] ?? {})) {
+      waiting.push(name);
+      merged[name] = base[name];
+    }
+    if (merged[name] === undefined) delete merged[name];
   }
-  if (merged.mappings === undefined) delete merged.mappings;
   return { settings: merged as unknown as Settings, waiting };
 }
 

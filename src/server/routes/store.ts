@@ -1,5 +1,6 @@
 /** The routes about the store as a whole: status, store, events, metrics, health, and the document of the API. */
 
+import { readAlerts } from '../../operator/alerts/read-alerts.ts';
 import { readStatus } from '../../operator/status.ts';
 import { readStoreSummary } from '../../operator/store-summary.ts';
 import { HttpError } from '../http/http-error.ts';
@@ -22,9 +23,15 @@ export const storeRoutes: readonly Route[] = [
     path: '/api/store',
     summary: 'The store: whether it answers, its journal, and the processes that use it.',
     access: 'viewer',
-    answer: 'The name, health and size of the store, the numbers of its entries, its processes, agents and outages.',
-    handle: async ({ context }) =>
-      readStoreSummary(context.store, context.storeName, await context.readRecentEntries()),
+    answer:
+      'The name, health and size of the store, the numbers of its entries, its processes, agents, outages, alerts.',
+    async handle({ context }) {
+      const { firing, webhooks } = await readAlerts(context.store);
+      const failing = webhooks.filter(({ state }) => state === 'failing').map(({ name }) => name);
+      const alerts = { firing: firing.length, failingWebhooks: failing };
+      const entries = await context.readRecentEntries();
+      return { ...(await readStoreSummary(context.store, context.storeName, entries)), alerts };
+    },
   }),
   defineRoute({
     method: 'GET',

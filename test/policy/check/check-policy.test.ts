@@ -43,7 +43,10 @@ test('an empty policy has the default settings', () => {
   );
   assert.deepEqual([loop.turns, loop.notePoints, loop.refusePoints, loop.haltPoints], [11, 12, 18, 24]);
   assert.deepEqual([delegation.maxFailures, delegation.tools, delegation.onTrip], [2, false, 'halt']);
-  assert.deepEqual(settings.alerts, { tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300 });
+  assert.deepEqual(settings.alerts, {
+    ...{ tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300, spendShare: 0.8, spendShareHigh: 0.95 },
+    ...{ waitingSecs: 900, storeAwaySecs: 60, periodSecs: 3600 },
+  });
   assert.deepEqual([settings.approval.timeoutSecs, settings.prices.onUnknownPrice], [120, 'assume_dearest']);
   assert.deepEqual(settings.journal, { level: 'refusals', content: 'none' });
   assert.deepEqual([settings.ruleSettings.onMissing, settings.ruleSettings.throttle], ['fire', 'skip']);

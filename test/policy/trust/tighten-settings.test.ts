@@ -45,8 +45,11 @@ test('every setting declares which of its values protect more', () => {
 
 test('every part of the settings is compared', () => {
   const compared = [...Object.keys(topFields), ...Object.keys(sections)].map(toCamelCase);
-  const parts = [...compared, 'tools', 'agents', 'budgets', 'rules', 'mappings'].toSorted();
-  const documented = { ...settingsOf({ mappings: { x: { events: { call: { as: 'tool_use' } } } } }) };
+  const parts = [...compared, 'tools', 'agents', 'budgets', 'rules', 'mappings', 'webhooks'].toSorted();
+  const documented = settingsOf({
+    mappings: { x: { events: { call: { as: 'tool_use' } } } },
+    webhooks: [{ name: 'ops', url: 'https://example.com' }],
+  });
   assert.deepEqual(Object.keys(documented).toSorted(), parts);
 });
 
@@ -68,9 +71,12 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     abilities: { shell: true },
     same_error_tools: ['*'],
     mappings: { claude: { events: { call: { as: 'tool_use' } } } },
+    webhooks: [{ name: 'ops', url: 'https://example.com' }],
+    alerts: { trips_per_hour: 'none', waiting_secs: 60 },
   });
   assert.deepEqual(waiting.toSorted(), [
     'abilities.shell',
+    'alerts.trips_per_hour',
     'circuit_breaker.mode',
     'circuit_breaker.timeout_secs',
     'delegation.worker_limits',
@@ -81,7 +87,11 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     'mode',
     'same_error_tools',
     'task.max_spend_cents',
+    'webhooks',
   ]);
+  assert.equal(settings.webhooks, undefined);
+  assert.equal(settings.alerts.tripsPerHour, 5);
+  assert.equal(settings.alerts.waitingSecs, 60);
   assert.equal(settings.mode, 'enforce');
   assert.equal(settings.task.maxToolCalls, 10);
   assert.equal(settings.task.maxSpendCents, 5000);

@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
 export function breakerMetrics(
   state: BreakerState,
   settings: BreakerSettings,
-  alert: AlertSettings,
+  alert: Pick<AlertSettings, 'tripsPerHour' | 'failureRate' | 'timeInOpenSecs'>,
   atMs: number,
 ): BreakerMetrics {
   const { calls, failures } = rateSums(state, settings, atMs);

@@ -1,0 +1,175 @@
+/**
+ * Evaluates alerts and sends cards to webhooks, as long as this server has the lease of the store. Nothing here delays
+ * or fails a request.
+ */
+
+import type { AlertSettings } from '../../core/settings.ts';
+import { alertRenewMs } from '../../operator/alerts/alert-cells.ts';
+import { type AlertCause, findCauses } from '../../operator/alerts/find-causes.ts';
+import { readAlertLease } from '../../operator/alerts/read-alerts.ts';
+import { listAlertRules } from '../../operator/alerts/rules.ts';
+import { releaseLease, takeLease, updateAlerts } from '../../operator/alerts/update-alerts.ts';
+import { formatTimeSpan } from '../../operator/format.ts';
+import type { CardHistory } from '../../operator/inbox/card-history.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import { createDeliverer } from './deliver.ts';
+import { createDirectSender } from './direct-sender.ts';
+import { deliverMs, evaluateMs } from './limits.ts';
+import type { Webhook } from './resolve-webhooks.ts';
+
+/** The thresholds and webhooks of a server. */
+export interface AlertOptions {
+  readonly settings: AlertSettings;
+  readonly webhooks: readonly Webhook[];
+  /** How often causes are looked for, in milliseconds. @default 5000 */
+  readonly evaluateMs?: number;
+  /** How often new cards are sent, in milliseconds. @default 1000 */
+  readonly deliverMs?: number;
+}
+
+interface WatchOptions extends AlertOptions {
+  readonly store: CrossProcessStore;
+  readonly storeName: string;
+  readonly readCardHistory: () => Promise<CardHistory>;
+  /** The address of the page, without a slash at its end. */
+  readonly pageUrl: string;
+}
+
+/** The evaluation of one server. */
+export interface AlertWatch {
+  /** Ends the evaluation and gives the lease back. */
+  close(): Promise<void>;
+}
+
+/** Begins to evaluate. */
+export function watchAlerts(options: WatchOptions): AlertWatch {
+  const { store, settings, webhooks, pageUrl, readCardHistory } = options;
+  const { shared, clock } = store;
+  const deliverers = webhooks.map((webhook) => createDeliverer(store, webhook, () => pageUrl));
+  const outage = createOutageWatch(options);
+  const lease = { rules: listAlertRules(settings), webhooks: webhooks.map(showWebhook), startedWallMs: clock.wallMs() };
+  let hasLease = false;
+  let renewedMs = Number.NEGATIVE_INFINITY;
+  let evaluatedMs = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
+  let cancel = () => {};
+  let ticking: Promise<void> = Promise.resolve();
+
+  async function holdLease(): Promise<boolean> {
+    const atMs = clock.nowMs();
+    if (hasLease && atMs - renewedMs < alertRenewMs) return true;
+    if (!hasLease) {
+      const { holder, untilMs } = (await readAlertLease(store)) ?? { holder: '', untilMs: 0 };
+      if (holder !== shared.process && untilMs > atMs) return false;
+    }
+    hasLease = await takeLease(store, lease);
+    renewedMs = atMs;
+    return hasLease;
+  }
+
+  async function evaluate(): Promise<void> {
+    const atMs = clock.nowMs();
+    if (atMs - evaluatedMs < (options.evaluateMs ?? evaluateMs)) return;
+    evaluatedMs = atMs;
+    const causes = await findCauses({ store, settings, webhooks: lease.webhooks, readCardHistory });
+    await updateAlerts(store, [...causes, ...outage.takeCauses()], settings);
+  }
+
+  async function tick(): Promise<void> {
+    outage.look(hasLease);
+    if (shared.health.state !== 'shared' || !(await holdLease())) return;
+    await evaluate();
+    for (const deliverer of deliverers) void deliverer.deliver();
+  }
+
+  function schedule(): void {
+    cancel = clock.after(options.deliverMs ?? deliverMs, () => {
+      ticking = tick()
+        .catch(() => undefined) // The store is away or full; the next tick tries again.
+        .finally(() => {
+          if (!isClosed) schedule();
+        });
+    });
+  }
+
+  schedule();
+  return {
+    async close() {
+      isClosed = true;
+      cancel();
+      await ticking;
+      if (!hasLease || shared.health.state !== 'shared') return;
+      await Promise.all(deliverers.map((deliverer) => deliverer.close()));
+      await releaseLease(store);
+    },
+  };
+}
+
+function showWebhook({ name, host, format, events, isSigned, problem }: Webhook) {
+  return { name, host, format, events, isSigned, ...(problem !== undefined && { problem }) };
+}
+
+/**
+ * Watches the health of the store. A card cannot be stored while the store is away, so the server that has the lease
+ * tells webhooks directly; the card is opened and closed when the store is back.
+ */
+function createOutageWatch({ store, storeName, settings, webhooks, pageUrl }: WatchOptions) {
+  const { shared, clock } = store;
+  const sender = createDirectSender(webhooks, clock);
+  let awaySinceMs: number | undefined;
+  let wasHolder = false;
+  let reason = '';
+  let isTold = false;
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let causes: readonly AlertCause[] = [];
+
+  function tell(type: 'alert' | 'over', headline: string, sinceMs: number): void {
+    sender.send({
+      type,
+      headline,
+      lines: [reason],
+      link: `${pageUrl}/#/store`,
+      cause: `store-away-${Math.round(sinceMs)}`,
+    });
+  }
+
+  return {
+    /** Called with every tick. */
+    look(hasLease: boolean): void {
+      sender.tick();
+      const atMs = clock.nowMs();
+      if (shared.health.state === 'shared') {
+        if (awaySinceMs !== undefined) end(awaySinceMs, atMs);
+        return;
+      }
+      if (awaySinceMs === undefined) {
+        awaySinceMs = atMs;
+        wasHolder = hasLease;
+        isTold = false;
+      }
+      ({ reason } = shared.health);
+      const isLong = atMs - awaySinceMs > settings.storeAwaySecs * 1000;
+      if (!isLong || isTold) return;
+      isTold = true;
+      if (!wasHolder || atMs - toldMs < settings.periodSecs * 1000) return;
+      toldMs = atMs;
+      tell('alert', `Alert: the store ${storeName} is away for ${formatTimeSpan(atMs - awaySinceMs)}`, awaySinceMs);
+    },
+    /** The causes since the last call. */
+    takeCauses(): readonly AlertCause[] {
+      const taken = causes;
+      causes = [];
+      return taken;
+    },
+  };
+
+  function end(sinceMs: number, atMs: number): void {
+    awaySinceMs = undefined;
+    if (!isTold) return;
+    const span = formatTimeSpan(atMs - sinceMs);
+    if (wasHolder && toldMs > sinceMs) tell('over', `Over: the store ${storeName} was away for ${span}`, sinceMs);
+    const evidence = [`the store was away for ${span}: each process went on with what it knew`, reason];
+    const cause = { rule: 'StoreDown', key: 'store', subject: 'the store', repeats: true } as const;
+    causes = [{ ...cause, value: (atMs - sinceMs) / 1000, limit: settings.storeAwaySecs, evidence }];
+  }
+}
