@@ -12,10 +12,12 @@ import {
   answerWords,
   argumentsOf,
   counterName,
+  describeClosed,
   headlineOf,
   limitOf,
   outcomeOf,
   reasonsOf,
+  shownCountersOf,
   splitCommand,
 } from '../../dashboard/src/logic/card-words.ts';
 import type { PageCard } from '../../dashboard/src/logic/inbox-model.ts';
@@ -48,7 +50,7 @@ test('the reasons of a question leave out its headline and its arguments, which 
   assert.equal(argumentsOf({ ...question, input: '{"cut' }), '{"cut');
   assert.equal(argumentsOf({ ...question, input: '' }), '');
   assert.equal(argumentsOf(halt), undefined);
-  assert.deepEqual(reasonsOf(halt), ['tool calls: 6 of 5']);
+  assert.deepEqual(reasonsOf(halt), ['The task reached its limit of tool calls: 6 of 5.']);
 });
 
 test('the limit names its rule, or its setting with the place where it was set', () => {
@@ -73,6 +75,22 @@ test('the limit names its rule, or its setting with the place where it was set',
     'Spend',
     'Duration',
   ]);
+});
+
+test('counters of which nothing is used are not shown, except the one of the halt', () => {
+  const counters = [
+    { name: 'tool_calls', used: 0, limit: 0 },
+    { name: 'spend_cents', used: 3, limit: 500 },
+    { name: 'denials', used: 0, limit: 5 },
+  ];
+  const names = (card: PageCard) => shownCountersOf({ ...card, details: { counters } }).map(({ name }) => name);
+  assert.deepEqual(names(halt), ['tool_calls', 'spend_cents']);
+  assert.deepEqual(names(question), ['spend_cents']);
+});
+
+test('a person who was too late reads who was first', () => {
+  assert.equal(describeClosed({ ...halt, state: 'answered', answer: 'pause', by: 'bob' }), 'bob was first: paused.');
+  assert.match(describeClosed({ ...question, state: 'expired' }), /expired before/);
 });
 
 test('each action of a card has a button, with its scope in words and a body that the API takes', () => {

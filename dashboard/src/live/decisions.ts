@@ -1,9 +1,9 @@
 /** Decisions of this person: sent once, and shown with the effect that the store has. */
 
 import { computed, signal } from '@preact/signals';
-import { ApiError, apiPost, errorText } from '../api.ts';
+import { ApiError, apiGet, apiPost, errorText } from '../api.ts';
 import { type AnswerBody, type AnswerResult, effectSentence } from '../logic/card-answers.ts';
-import { splitCommand } from '../logic/card-words.ts';
+import { describeClosed, splitCommand } from '../logic/card-words.ts';
 import { formatCount } from '../logic/format.ts';
 import { dropCards, type PageCard, sortOpenCards } from '../logic/inbox-model.ts';
 import { announce } from '../state.ts';
@@ -98,14 +98,21 @@ async function send(
     showDone(card, text);
     announce(text, 'good');
   } catch (error) {
-    const text = errorText(error);
-    const { words, command } = splitCommand(text);
-    setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
-    announce(text, 'bad');
-    // Somebody else decided, or the card is gone: the list is not current.
-    if (error instanceof ApiError && error.status === 409 && command === undefined) showDone(card, words, true);
+    const { words, command } = splitCommand(errorText(error));
+    const isTooLate = error instanceof ApiError && error.status === 409 && command === undefined;
+    const now = isTooLate ? await readClosed(card) : undefined;
+    if (now !== undefined) showDone(card, now, true);
+    else setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
+    announce(now ?? (command === undefined ? words : `${words} ${command}`), 'bad');
   }
   void reloadInbox();
+}
+
+/** What became of a card that this person could not decide any more; undefined if it is still open. */
+async function readClosed({ id }: PageCard): Promise<string | undefined> {
+  const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).catch(() => undefined);
+  if (answer === undefined) return 'This card is gone.';
+  return answer.card.isOpen === true ? undefined : describeClosed(answer.card);
 }
 
 /** The result of one card of a decision about several. */

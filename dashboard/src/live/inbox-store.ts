@@ -42,8 +42,11 @@ const restOfManyMs = 1_500;
 const everyMs = 30_000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
-let readings = 0;
+let isReading = false;
+let isStale = false;
 let isReadingMore = false;
+/** Answers to an earlier session are not taken. */
+let epochs = 0;
 
 /** Reads the open cards and keeps them current. Call once per session; returns a function that ends it. */
 export function startInbox(): () => void {
@@ -65,6 +68,8 @@ export function startInbox(): () => void {
     clearInterval(regular);
     clearTimeout(timer);
     timer = undefined;
+    epochs++;
+    isReading = false;
     inbox.value = { cards: [], total: 0 };
     inboxLoading.value = { isLoaded: false };
   };
@@ -76,32 +81,37 @@ function reloadSoon(): void {
   timer ??= setTimeout(() => void reloadInbox(), delayMs);
 }
 
-/** Reads all cards anew that are loaded now, at least the first page. */
+/** Reads all cards anew that are loaded now, at least the first page; a reading under way is followed by another. */
 export async function reloadInbox(): Promise<void> {
   clearTimeout(timer);
   timer = undefined;
-  const reading = ++readings;
-  let canSnooze = false;
-  const wanted = Math.min(cardsLoadedMax, Math.max(cardsPerRequest, inbox.peek().cards.length));
-  try {
-    let state: InboxState = { cards: [], total: 0 };
-    for (let offset = 0; offset < wanted; offset += cardsPerRequest) {
-      const { cards, total, atMs, wallMs } = await readPage(offset);
-      canSnooze = wallMs !== undefined;
-      if (reading !== readings) return;
-      learnStoreTime(atMs);
-      state = mergeCards(state, cards, total, inbox.peek());
-      if (cards.length < cardsPerRequest) break;
-    }
-    inbox.value = state;
-    inboxLoading.value = { isLoaded: true };
-  } catch (error) {
-    if (reading === readings) inboxLoading.value = { ...inboxLoading.peek(), error: errorText(error) };
+  if (isReading) {
+    isStale = true;
     return;
   }
-  if (!canSnooze) return;
-  const snoozed = await apiGet<CardsAnswer>('/api/cards?state=snoozed&limit=1').catch(() => undefined);
-  if (reading === readings) snoozedCount.value = snoozed?.total ?? 0;
+  isReading = true;
+  const epoch = epochs;
+  do {
+    isStale = false;
+    await readInbox(epoch);
+  } while (isStale && epoch === epochs);
+  if (epoch === epochs) isReading = false;
+}
+
+async function readInbox(epoch: number): Promise<void> {
+  const wanted = Math.min(cardsLoadedMax, Math.max(cardsPerRequest, inbox.peek().cards.length));
+  try {
+    const { cards, total, atMs, wallMs } = await readPage(0, wanted);
+    if (epoch !== epochs) return;
+    learnStoreTime(atMs);
+    inbox.value = mergeCards({ cards: [], total: 0 }, cards, total, inbox.peek());
+    inboxLoading.value = { isLoaded: true };
+    if (wallMs === undefined) return;
+    const snoozed = await apiGet<CardsAnswer>('/api/cards?state=snoozed&limit=1').catch(() => undefined);
+    if (epoch === epochs) snoozedCount.value = snoozed?.total ?? 0;
+  } catch (error) {
+    if (epoch === epochs) inboxLoading.value = { ...inboxLoading.peek(), error: errorText(error) };
+  }
 }
 
 /** Reads the next page, when the end of the loaded cards comes into view. */
@@ -109,10 +119,10 @@ export async function loadMoreCards(): Promise<void> {
   const { cards, total } = inbox.peek();
   if (isReadingMore || cards.length >= total || cards.length >= cardsLoadedMax) return;
   isReadingMore = true;
-  const reading = readings;
+  const epoch = epochs;
   try {
-    const page = await readPage(cards.length);
-    if (reading === readings) inbox.value = mergeCards(inbox.peek(), page.cards, page.total);
+    const page = await readPage(cards.length, cardsPerRequest);
+    if (epoch === epochs) inbox.value = mergeCards(inbox.peek(), page.cards, page.total);
   } catch (error) {
     inboxLoading.value = { ...inboxLoading.peek(), error: errorText(error) };
   } finally {
@@ -120,6 +130,6 @@ export async function loadMoreCards(): Promise<void> {
   }
 }
 
-function readPage(offset: number): Promise<CardsAnswer> {
-  return apiGet<CardsAnswer>(`/api/cards?state=open&offset=${offset}&limit=${cardsPerRequest}`);
+function readPage(offset: number, limit: number): Promise<CardsAnswer> {
+  return apiGet<CardsAnswer>(`/api/cards?state=open&offset=${offset}&limit=${limit}`);
 }

@@ -19,7 +19,13 @@ export function reasonsOf(card: PageCard): readonly string[] {
   const { kind, evidence, input } = card;
   const sentences = input ? evidence.slice(0, -1) : evidence;
   const rest = kind === 'ask' || (kind === 'notice' && sentences.length > 1) ? sentences.slice(1) : sentences;
-  return rest.length > 0 ? rest : sentences;
+  return (rest.length > 0 ? rest : sentences).map((sentence) => (kind === 'halt' ? explainLimit(sentence) : sentence));
+}
+
+/** A counter and its limit as a sentence: `tool calls: 51 of 50`. */
+function explainLimit(sentence: string): string {
+  const [, name, usage] = /^([\w ]+): (\S+ of \S+)$/.exec(sentence) ?? [];
+  return name === undefined ? sentence : `The task reached its limit of ${name}: ${usage}.`;
 }
 
 /** The arguments of an open question as a person reads them; undefined if the card has none to show. */
@@ -38,6 +44,11 @@ export function countersOf({ details, counters, code }: PageCard): readonly Card
   const { actual, limit } = counters;
   if (typeof actual !== 'number' || typeof limit !== 'number') return [];
   return [{ name: code === 'notice' ? 'used' : code, used: actual, limit }];
+}
+
+/** The counters worth a look: the reached one, and those of which something is used. */
+export function shownCountersOf(card: PageCard): readonly CardCounter[] {
+  return countersOf(card).filter(({ used }, at) => used > 0 || (at === 0 && card.kind !== 'ask'));
 }
 
 /** The name of a counter for people: `tool_calls` is `Tool calls`, `spend_cents` is `Spend`. */
@@ -90,6 +101,13 @@ export function outcomeOf({ answer, state }: PageCard): string {
 /** The name of the person who answered. */
 export function answererOf({ answeredBy, by }: PageCard): string | undefined {
   return answeredBy ?? by;
+}
+
+/** What somebody else did, for a person who was too late. */
+export function describeClosed(card: PageCard): string {
+  const who = answererOf(card);
+  if (card.answer === undefined || who === undefined) return 'Nothing was decided: this card expired before.';
+  return `${who} was first: ${answerWords[card.answer]}.`;
 }
 
 /** Splits an error into its words and the command that it names, as `needs_terminal` does. */

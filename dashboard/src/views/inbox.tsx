@@ -1,7 +1,7 @@
 /** The view Inbox: the open cards, decided one by one or several at once. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { apiGet } from '../api.ts';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { addKeys } from '../keyboard.ts';
@@ -13,6 +13,7 @@ import { cardsLoadedMax, type PageCard } from '../logic/inbox-model.ts';
 import { isOperator } from '../state.ts';
 import { AnswerTextDialog } from './inbox/card-actions.tsx';
 import { CardItem } from './inbox/card-item.tsx';
+import { CardRow } from './inbox/card-row.tsx';
 import { ClosedCard } from './inbox/closed-card.tsx';
 import { currentCard, focusCard, moveBy, pressKey } from './inbox/current-card.ts';
 import type { View, ViewProps } from './view.ts';
@@ -71,7 +72,7 @@ function NoCards() {
   );
 }
 
-/** A list of so many cards is laid out as a whole. */
+/** A list of so many cards is drawn as a whole; of a longer one, only the cards near the view. */
 const cardsShortMax = 30;
 
 function CardList({ cards }: { readonly cards: readonly PageCard[] }) {
@@ -82,16 +83,17 @@ function CardList({ cards }: { readonly cards: readonly PageCard[] }) {
       (entries) => {
         if (entries.some(({ isIntersecting }) => isIntersecting)) void loadMoreCards();
       },
-      { rootMargin: '1200px' },
+      { rootMargin: '2000px' },
     );
     if (end.current !== null) observer.observe(end.current);
     return () => observer.disconnect();
   }, [loaded.length]);
+  const isLong = cards.length > cardsShortMax;
   return (
     <>
-      <ul class={cards.length > cardsShortMax ? 'cards many' : 'cards'} aria-label="Open cards">
+      <ul class="cards" aria-label="Open cards">
         {cards.map((card) => (
-          <CardRow key={card.id} card={card} />
+          <CardRow key={card.id} card={card} isLong={isLong} />
         ))}
       </ul>
       <div ref={end} class="list-end">
@@ -101,18 +103,6 @@ function CardList({ cards }: { readonly cards: readonly PageCard[] }) {
             : `Loading the next of ${formatCount(total, 'card')}…`)}
       </div>
     </>
-  );
-}
-
-/** Draws a card only when it changed. */
-function CardRow({ card }: { readonly card: PageCard }) {
-  return useMemo(
-    () => (
-      <li>
-        <CardItem card={card} />
-      </li>
-    ),
-    [card],
   );
 }
 

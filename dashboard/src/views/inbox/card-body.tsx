@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { Meter } from '../../components/meter.tsx';
 import { Ago } from '../../components/time.tsx';
-import { argumentsOf, counterName, countersOf, limitOf, reasonsOf } from '../../logic/card-words.ts';
+import { argumentsOf, counterName, limitOf, reasonsOf, shownCountersOf } from '../../logic/card-words.ts';
 import { formatUsage } from '../../logic/format.ts';
 import type { PageCard } from '../../logic/inbox-model.ts';
 
@@ -67,7 +67,7 @@ export function CardBody({ card }: { readonly card: PageCard }) {
 
 /** The counters, the origin of the limit, and the cost. */
 function CardNumbers({ card }: { readonly card: PageCard }) {
-  const counters = countersOf(card);
+  const counters = shownCountersOf(card);
   const limit = limitOf(card);
   const { spentCents, limitCents } = card.details ?? {};
   const rules = (card.step?.rules ?? []).filter((rule) => rule !== limit?.rule);
@@ -76,9 +76,11 @@ function CardNumbers({ card }: { readonly card: PageCard }) {
     <div class="card-numbers">
       {counters.length > 0 && (
         <Part title="Counters">
-          {counters.map(({ name, used, limit, unit }) => (
-            <Meter key={name} name={counterName(name)} used={used} limit={limit} unit={unit} />
-          ))}
+          <div class="meters">
+            {counters.map(({ name, used, limit, unit }) => (
+              <Meter key={name} name={counterName(name)} used={used} limit={limit} unit={unit} />
+            ))}
+          </div>
         </Part>
       )}
       {limit !== undefined && (

@@ -29,10 +29,12 @@ export function CardItem({ card }: { readonly card: PageCard }) {
   const isSelected = useComputed(() => selected.value.has(id)).value;
   const isCurrent = useComputed(() => currentCard.value === id).value;
   const isDone = decision?.state === 'done';
+  // Notices are short until somebody wants to know more.
+  const isUnfolded = useSignal(false);
   return (
     <article
       id={cardElementId(id)}
-      class={`card ${kind}${isDone ? ' done' : ''}${isCurrent ? ' current' : ''}`}
+      class={`card ${kind}${isDone ? ' done' : ''}${decision?.isElsewhere === true ? ' elsewhere' : ''}${isCurrent ? ' current' : ''}`}
       aria-labelledby={headlineId}
       aria-busy={decision?.state === 'sending'}
       tabIndex={-1}
@@ -49,7 +51,7 @@ export function CardItem({ card }: { readonly card: PageCard }) {
         )}
         <div class="card-title">
           <h2 id={headlineId}>{headline}</h2>
-          <CardFacts card={card} />
+          <CardFacts card={card} isDone={isDone} />
         </div>
         <div class="card-marks">
           {(card.count ?? 1) > 1 && <EqualCount count={card.count!} />}
@@ -63,7 +65,7 @@ export function CardItem({ card }: { readonly card: PageCard }) {
         </p>
       ) : (
         <>
-          <CardDetails card={card} />
+          {(kind !== 'notice' || isUnfolded.value) && <CardBody card={card} />}
           {decision?.state === 'failed' && (
             <div class="card-failure" role="alert">
               <p>{decision.text}</p>
@@ -73,7 +75,16 @@ export function CardItem({ card }: { readonly card: PageCard }) {
               </button>
             </div>
           )}
-          {isOperator.value && <CardActions card={card} isBusy={decision?.state === 'sending'} />}
+          {kind === 'notice' && !isUnfolded.value ? (
+            <div class="notice-row">
+              {isOperator.value && <CardActions card={card} isBusy={decision?.state === 'sending'} />}
+              <button type="button" class="quiet" aria-expanded={false} onClick={() => (isUnfolded.value = true)}>
+                <Icon name="chevron" /> Details
+              </button>
+            </div>
+          ) : (
+            isOperator.value && <CardActions card={card} isBusy={decision?.state === 'sending'} />
+          )}
         </>
       )}
     </article>
@@ -88,23 +99,12 @@ function EqualCount({ count }: { readonly count: number }) {
   );
 }
 
-/** Notices are short until somebody wants to know more. */
-function CardDetails({ card }: { readonly card: PageCard }) {
-  const isOpen = useSignal(card.kind !== 'notice');
-  if (isOpen.value) return <CardBody card={card} />;
-  return (
-    <button type="button" class="quiet small more" aria-expanded={false} onClick={() => (isOpen.value = true)}>
-      <Icon name="chevron" /> Details
-    </button>
-  );
-}
-
 /** Who waits, in which task, since when and until when. */
-function CardFacts({ card }: { readonly card: PageCard }) {
+function CardFacts({ card, isDone }: { readonly card: PageCard; readonly isDone: boolean }) {
   const { kind, agent, task, step, openedWallMs, expiresAtMs, details } = card;
   return (
     <p class="card-facts">
-      {agent !== undefined && <span>{agent}</span>}
+      {agent !== undefined && agent !== step?.chain && <span>{agent}</span>}
       {step === undefined ? (
         <a href={formatRoute('tasks', task)}>{task}</a>
       ) : (
@@ -113,17 +113,18 @@ function CardFacts({ card }: { readonly card: PageCard }) {
           {step.id !== '' && `: ${step.id}`} of <a href={formatRoute('chains', step.run)}>{step.run}</a>
         </span>
       )}
-      {openedWallMs !== undefined && (
+      {openedWallMs !== undefined && !isDone && (
         <span class="fact-time">
-          <Icon name="clock" /> {kind === 'notice' ? 'Since' : 'Waiting for'} <Since wallMs={openedWallMs} />
+          <Icon name="clock" /> {kind === 'notice' ? 'Opened' : 'Waiting for'} <Since wallMs={openedWallMs} />
+          {kind === 'notice' && ' ago'}
         </span>
       )}
-      {expiresAtMs !== undefined && (
+      {expiresAtMs !== undefined && !isDone && (
         <span class="fact-time expiry">
           Expires in <Until atMs={expiresAtMs} />
         </span>
       )}
-      {details?.isAwaited === false && <span>No process waits: a retry needs a terminal</span>}
+      {details?.isAwaited === false && !isDone && <span>No process waits: a retry needs a terminal</span>}
     </p>
   );
 }
