@@ -42,6 +42,8 @@ export interface SharedStore {
     readonly rules: RuleSharing;
     subscribeToOrders<T extends OrderedTask>(gear: OrderTarget<T>): ApplyOrders;
     publishTasks?(gear: PublishedGear): TaskPublisher;
+    readonly counters?: ProcessCounters;
+    readCounters?(keys: readonly string[]): Promise<readonly number[]>;
     refresh(): void;
     commitNow(transaction: Transaction): TransactionResult;
     commit(transaction: Transaction): Promise<TransactionResult>;
@@ -57,6 +59,7 @@ export interface SharedStore {
 
 export interface Sharing extends Pick<SharedStore, 'breakers' | 'workers' | 'rules' | 'subscribeToOrders'> {
     readonly publishTasks: NonNullable<SharedStore['publishTasks']>;
+    readonly counters: ProcessCounters;
 }
 
 export interface SharingOptions {

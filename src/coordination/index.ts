@@ -1,8 +1,10 @@
 /** Builds the shared breakers, rule counts, worker counts and orders of a store from its transactions. */
 
 import type { Clock } from '../ports/clock.ts';
+import type { ProcessCounters } from '../ports/process-counters.ts';
 import type { SharedStore, Store, StoreHealth, Transaction, TransactionResult, WindowCount } from '../ports/store.ts';
 import { ordersCell, subscribeToOrdersCell } from './operator-orders.ts';
+import { createProcessCounters } from './process-counters.ts';
 import { publishTasks } from './published-tasks.ts';
 import { shareBreakers } from './shared-breaker.ts';
 import { shareRules } from './shared-rules.ts';
@@ -23,6 +25,7 @@ export interface SharingOptions {
 /** The members of a `SharedStore` that `createSharing` builds. */
 export interface Sharing extends Pick<SharedStore, 'breakers' | 'workers' | 'rules' | 'subscribeToOrders'> {
   readonly publishTasks: NonNullable<SharedStore['publishTasks']>;
+  readonly counters: ProcessCounters;
 }
 
 /** Builds shared breakers, worker counts, rule counts, operator orders and task publishing from transactions alone. */
@@ -33,5 +36,6 @@ export function createSharing(options: SharingOptions): Sharing {
     rules: shareRules(options),
     subscribeToOrders: (gear) => subscribeToOrdersCell(ordersCell(options), gear),
     publishTasks,
+    counters: createProcessCounters(options),
   };
 }

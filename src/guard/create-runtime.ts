@@ -11,6 +11,7 @@ import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
 import type { Answer } from '../ports/approver.ts';
 import type { AppliedPolicy } from '../ports/policy.ts';
+import { zeroDecisions } from '../ports/process-counts.ts';
 import type { SharedStore } from '../ports/store.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SwitchgearOptions } from './api.ts';
@@ -84,6 +85,8 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     budgets: spendsJointBudgets ? budgets : undefined,
     content,
     own: undefined,
+    counts: shared?.counters?.decisions(overrides.layer ?? 'library') ?? zeroDecisions(),
+    counters: shared?.counters,
     logLevel: resolveLogLevel(log),
     print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),
     listeners: [],

@@ -1,6 +1,7 @@
 /** Reads, trips and resets the breakers of a store. */
 
 import { openSettingsUntil, withOrder, withoutTarget } from '../coordination/operator-orders.ts';
+import { rateSums } from '../core/controls/breaker/breaker.ts';
 import { defaultBreaker } from '../core/controls/breaker/defaults.ts';
 import { breakerMetrics } from '../core/controls/breaker/metrics.ts';
 import { handTrip, openBreaker, resetBreaker } from '../core/controls/breaker/phases.ts';
@@ -42,6 +43,9 @@ export interface StoredBreaker {
   readonly tripsPerHour: number;
   /** The share of failed calls in the window, as last stored; absent below the minimum of calls. */
   readonly failureRate?: number;
+  /** Calls in the window and those that failed, as last stored. */
+  readonly windowCalls?: number;
+  readonly windowFailures?: number;
   /** Milliseconds in open since the breaker was last closed, the current period included. */
   readonly openMs: number;
   /** The time of the next probe; absent if only a reset closes the breaker, or if the breaker is not open. */
@@ -118,7 +122,14 @@ function readWindowMetrics(state: BreakerState, atMs: number) {
   const metrics = breakerMetrics(state, settings, noAlerts, atMs);
   const { failure_rate: failureRate, trips_per_hour: tripsPerHour, time_in_open_state: openMs } = metrics;
   const isRate = failureRate !== undefined && failureRate >= 0 && failureRate <= 1;
-  return { tripsPerHour, openMs: Math.round(openMs), ...(isRate && { failureRate }) };
+  const { calls, failures } = rateSums(state, settings, atMs);
+  const isWindow = failures >= 0 && failures <= calls;
+  return {
+    tripsPerHour,
+    openMs: Math.round(openMs),
+    ...(isRate && { failureRate }),
+    ...(isWindow && { windowCalls: calls, windowFailures: failures }),
+  };
 }
 
 const noAlerts = { tripsPerHour: Infinity, failureRate: 1, timeInOpenSecs: Infinity } as const;
@@ -174,7 +185,14 @@ export async function tripBreakers(
     (orders) => ({ ...orders, trips: withOrder(orders.trips, { target, atMs, reason, ...expiry }) }),
     breakers.slice(0, storeBatchMax).map((each) => makeTripChange(store, each, openSettings, atMs)),
   );
+  for (const { name } of breakers.slice(0, storeBatchMax)) countChange(store, name, 'opened');
   return { breakers, atMs, ...expiry };
+}
+
+/** Counts a change of a breaker that this process stored; no gear counts it. */
+function countChange({ shared }: CrossProcessStore, name: string, change: 'opened' | 'closed'): void {
+  const counts = shared.counters?.breaker(name);
+  if (counts !== undefined) counts[change]++;
 }
 
 function makeTripChange(
@@ -213,6 +231,7 @@ export async function resetBreakers(
     const subject = target === null ? 'no breaker' : `no breaker of ${JSON.stringify(target)}`;
     throw new SwitchgearError('not_found', `nothing to reset: ${subject} has counted a failure or is open`);
   }
+  for (const { name, state } of breakers) if (state !== 'CLOSED') countChange(store, name, 'closed');
   return breakers;
 }
 

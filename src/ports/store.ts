@@ -4,6 +4,7 @@ import type { Card } from '../core/card.ts';
 import type { Entry, EntryBody, EntryPlace } from '../core/event.ts';
 import type { Clock } from './clock.ts';
 import type { ApplyOrders, OrderedTask, OrderTarget } from './orders.ts';
+import type { ProcessCounters } from './process-counters.ts';
 import type { PublishedGear, TaskPublisher } from './published-tasks.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
 
@@ -168,6 +169,10 @@ export interface SharedStore {
   subscribeToOrders<T extends OrderedTask>(gear: OrderTarget<T>): ApplyOrders;
   /** Publishes the tasks of a gear; without this method other processes see them through the journal alone. */
   publishTasks?(gear: PublishedGear): TaskPublisher;
+  /** The counters of this process, which the store adds to its totals; absent if the store keeps no metrics. */
+  readonly counters?: ProcessCounters;
+  /** Returns the stored totals of counters, 0 for one that was never added to. Throws if the store is unavailable. */
+  readCounters?(keys: readonly string[]): Promise<readonly number[]>;
   /** Updates the views as far as possible without waiting. Called before every decision. */
   refresh(): void;
   /** Commits in this tick, or returns 'unavailable' or 'queued'. */

@@ -26,7 +26,7 @@ import { storeRoutes } from './routes/store.ts';
 import { taskRoutes } from './routes/tasks.ts';
 
 /** The options of a server. */
-export interface ServeOptions extends Pick<ServerContext, 'storeName' | 'findTripSettings'> {
+export interface ServeOptions extends Pick<ServerContext, 'storeName' | 'findTripSettings' | 'metricCompat'> {
   readonly host: string;
   /** The first port that is tried; 0 = any free one. */
   readonly port: number;
@@ -65,7 +65,7 @@ const routes: readonly Route[] = [
 
 /** Starts a server; rejects if no port is free. */
 export async function startServer(store: CrossProcessStore, options: ServeOptions): Promise<RunningServer> {
-  const { storeName, findTripSettings, userHeader, allowedHosts, host, tls } = options;
+  const { storeName, findTripSettings, metricCompat, userHeader, allowedHosts, host, tls } = options;
   const { token, record } = makeToken(startTokenName, options.startRole, options.user, store.clock.wallMs());
   const scheme = tls === undefined ? 'http' : 'https';
   const readCardHistory = createCardHistoryReader(store);
@@ -74,6 +74,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     store,
     storeName,
     findTripSettings,
+    metricCompat,
     authenticator: createAuthenticator(store, [record], () => port),
     feed: createEventFeed(store),
     readCardHistory,

@@ -5,6 +5,7 @@ import { userName } from '../../approvers/user-name.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { resolveWebhooks } from '../../server/alerts/resolve-webhooks.ts';
+import { metricCompats } from '../../server/http/route.ts';
 import type { Role } from '../../server/http/tokens.ts';
 import { type ServeOptions, startServer } from '../../server/start-server.ts';
 import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
@@ -26,6 +27,7 @@ const valueOptions = [
   '--user-header',
   '--allow-host',
   '--public-url',
+  '--compat',
 ];
 
 export const command: Command = {
@@ -44,6 +46,7 @@ export const command: Command = {
     '  --allow-host NAMES   more hosts under which the server is addressed: NAME or NAME:PORT, with commas',
     '  --public-url URL     the address of the page in webhooks, as behind a reverse proxy',
     '  --user-header NAME   the header in which a reverse proxy names the person',
+    '  --compat resilience4j  add the metrics of breakers under the names of resilience4j',
     'The printed address has a token that is valid until the server ends. If the port is busy, the next free one',
     'is used.',
   ],
@@ -80,7 +83,10 @@ export const command: Command = {
   },
 };
 
-type ParsedServeOptions = Pick<ServeOptions, 'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader' | 'publicUrl'>;
+type ParsedServeOptions = Pick<
+  ServeOptions,
+  'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader' | 'publicUrl' | 'metricCompat'
+>;
 
 function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions {
   const host = values.get('--host') ?? '127.0.0.1';
@@ -95,7 +101,15 @@ function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions
   if (userHeader !== undefined && !/^[\w-]{1,100}$/.test(userHeader))
     throw usageError(`--user-header must be the name of a header, got ${JSON.stringify(userHeader)}`);
   const publicUrl = parsePublicUrl(values.get('--public-url'));
-  return { host, port: parsePort(values.get('--port')), tls, userHeader, allowedHosts: parseHosts(values), publicUrl };
+  const metricCompat = parseCompat(values.get('--compat'));
+  const port = parsePort(values.get('--port'));
+  return { host, port, tls, userHeader, allowedHosts: parseHosts(values), publicUrl, metricCompat };
+}
+
+function parseCompat(text: string | undefined): ServeOptions['metricCompat'] {
+  const known = metricCompats.find((each) => each === text);
+  if (text === undefined || known !== undefined) return known;
+  throw usageError(`--compat must be ${metricCompats.join(' or ')}, got ${JSON.stringify(text)}`);
 }
 
 function parsePort(text: string | undefined): number {

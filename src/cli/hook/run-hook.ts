@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import type { Entry } from '../../core/event.ts';
 import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import { assembleSwitchgear, countError, fingerprint, runtimeOf } from '../../guard/internal.ts';
@@ -32,6 +33,7 @@ import { systemClock, wait } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Prices } from '../../ports/prices.ts';
+import { zeroBreaker } from '../../ports/process-counts.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { listGuardProcesses } from '../../supervisor/guard-processes.ts';
 import { findRunAround } from '../../supervisor/guarded-agents.ts';
@@ -106,7 +108,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
         agent: host.name,
         ...(priceCache && { prices: priceCache.prices }),
         session,
-        store: isWatched ? suppressHalts(store) : store,
+        store: isWatched ? makeStoreBesideRun(store) : store,
         ...(policy && { policy }),
         ...(isWatched && joined?.observes && { mode: 'observe' }),
         env: {},
@@ -117,6 +119,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
       {
         ...(policy && { policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine }),
         settings: (settings) => setJournalLevel(settings, policy, isWatched),
+        layer: 'hook',
         // The tasks outlive this process and must not be closed as lost.
         publishTasks: false,
         // The next prompt of the session starts a new task, so no program acts on another answer.
@@ -292,14 +295,21 @@ async function openPrices(): Promise<Prices> {
   return priceBook();
 }
 
-/** The store of a hook under a run, without entries of halts: the run reports a halt, with its own card. */
-function suppressHalts(store: CrossProcessStore): CrossProcessStore {
+/** The store of a hook under a run: the run reports halts, with their cards, and counts calls and trips of breakers. */
+function makeStoreBesideRun(store: CrossProcessStore): CrossProcessStore {
   const append: CrossProcessStore['append'] = (body, place, atMs) => {
     const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
     return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
   };
   const putCard = (card: Card) => (card.kind === 'halt' ? undefined : store.putCard(card));
-  return Object.create(store, { append: { value: append }, putCard: { value: putCard } }) as CrossProcessStore;
+  const { counters } = store.shared;
+  const countEntry = (entry: Entry) => {
+    if (entry.type === 'action-refused') counters?.countEntry(entry);
+  };
+  const ownCounters = counters && { ...counters, breaker: zeroBreaker, countEntry };
+  const shared = Object.create(store.shared, { counters: { value: ownCounters } });
+  const properties = { append: { value: append }, putCard: { value: putCard }, shared: { value: shared } };
+  return Object.create(store, properties) as CrossProcessStore;
 }
 
 /**

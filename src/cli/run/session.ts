@@ -7,6 +7,7 @@ import { toSnakeCase } from '../../core/names.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
+import { runtimeOf, setMetricLayer } from '../../guard/internal.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import { backgroundOf, type CheckedPolicy, markChecked } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
@@ -46,6 +47,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     mode: options.observe ? 'observe' : 'enforce',
     log: 'silent',
   });
+  setMetricLayer(runtimeOf(gear), 'run');
   let task: Task | undefined;
   const isSilent = options.quiet || options.json;
   const statusLine = createStatusLine(gear);

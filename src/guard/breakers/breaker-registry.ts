@@ -12,6 +12,7 @@ import { type BreakerStats, breakerStats } from '../../core/controls/breaker/sta
 import type { EntryPlace } from '../../core/event.ts';
 import { breakersMax, sharedSettingsMax } from '../../core/limits.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
+import { type BreakerCounts, zeroBreaker } from '../../ports/process-counts.ts';
 import type { SharedBreaker } from '../../ports/sharing.ts';
 import type { Cell } from '../../ports/store.ts';
 import type { BreakerSnapshot } from '../api.ts';
@@ -33,6 +34,8 @@ export interface BreakerEntry {
   readonly agent: string;
   readonly cell: Cell<BreakerState>;
   readonly cellOwner: 'self';
+  /** Calls and refusals, counted for metrics. */
+  readonly counts: BreakerCounts;
   /** The control; with a shared store, the shared one. */
   control: Control<BreakerState> & Partial<SharedBreaker>;
   settings: BreakerSettings;
@@ -64,7 +67,9 @@ export function breakerAt(
   const cell = runtime.store.cell(key, () => initialBreaker(settings), sharing?.cell);
   const control = sharing?.bind(own, cell, settings, name, (entry) => publishEntry(runtime, entry)) ?? own;
   if (entry === undefined) {
-    entry = { name, agent, cell, cellOwner: 'self', control, settings, overrides: {}, shadowed: 0, queue: undefined };
+    const counts = runtime.counters?.breaker(name) ?? zeroBreaker();
+    const parts = { name, agent, cell, cellOwner: 'self', counts, control, settings } as const;
+    entry = { ...parts, overrides: {}, shadowed: 0, queue: undefined };
     breakers.set(key, entry);
     if (runtime.heldNames.has(name)) holdBreaker(runtime, entry);
   } else if (entry.control !== control) {

@@ -10,6 +10,7 @@ import type { askPerson } from '../route/approval.ts';
 import { resetCallSites } from '../route/call-site.ts';
 import { guardFunction } from '../route/guarded-function.ts';
 import { makeTarget } from '../route/target.ts';
+import { setMetricLayer } from '../runtime/process-counts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { runtimeOf } from '../runtime/runtime.ts';
 
@@ -36,6 +37,7 @@ export function guardChain(
   const engine = createRuleEngine(all, runtime.settings.ruleSettings);
   runtime.rules = { ...engine, redact: (value) => redact(engine.redact(value)) };
   runtime.ask = ask;
+  setMetricLayer(runtime, 'chain');
   runtime.limitQuestions = 'none'; // The questions of a chain are about its steps.
   runtime.reportedOnce.add('task-missing'); // The run as a whole is judged outside its task and counts in no budget.
   resetCallSites(runtime);

@@ -53,6 +53,7 @@ export function appendEntry(
 
 /** Passes a written entry to listeners and to the log. */
 export function publishEntry(runtime: Runtime, entry: Entry, body: EntryBody = entry): void {
+  runtime.counters?.countEntry(entry);
   for (const listener of runtime.listeners) {
     callUnawaited(
       () => listener(entry),

@@ -13,8 +13,10 @@ import { explain } from '../../core/messages/explain.ts';
 import { showError } from '../../core/messages/shown-error.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
+import type { BreakerCounts } from '../../ports/process-counts.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry, showsFailures, wantsTraces } from '../journal/journal.ts';
+import { countCost } from '../runtime/process-counts.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
 import { halt, haltUnpriced, hintLoop, warnNearLimit } from '../tasks/halt.ts';
 import { askOrHalt } from '../tasks/limit-question.ts';
@@ -72,7 +74,10 @@ function judgeAndTake(runtime: Runtime, site: CallSite, action: Action, atMs: nu
   if (!site.isPast) runtime.store.shared?.refresh();
   const paused = runtime.applyOrders?.(atMs, site);
   if (task?.ended === true) inheritHalt(task);
-  if (task?.haltStop !== undefined) return task.haltStop; // A halt is final: every later call gets the same refusal.
+  if (task?.haltStop !== undefined) {
+    runtime.counts.halt++;
+    return task.haltStop; // A halt is final: every later call gets the same refusal.
+  }
   // A pause does not count as a refusal; the order has its own entry.
   if (paused !== undefined && !isObserving(runtime)) return paused;
   const proposed = inBurst(task, action);
@@ -110,6 +115,7 @@ function allowAction(runtime: Runtime, site: CallSite, action: Action, atMs: num
     }
     throw error;
   }
+  runtime.counts.allow++;
   let generation = 0;
   let probe = false;
   if (breaker !== undefined) {
@@ -151,9 +157,14 @@ function refuseAction(
   if (breaker !== undefined) reportBreaker(runtime, breaker, before, site.place, atMs);
   if (!isFinal) {
     const type = verdict.kind === 'wait' ? 'action-waited' : 'action-asked';
-    if (!verdict.pending) appendEntry(runtime, { type, action, decision }, site.place, atMs);
+    if (!verdict.pending) {
+      runtime.counts[verdict.kind]++;
+      appendEntry(runtime, { type, action, decision }, site.place, atMs);
+    }
     return verdict;
   }
+  runtime.counts[verdict.kind]++;
+  if (breaker !== undefined && verdict.control === 'breaker') breaker.counts.refusals++;
   writeRefusal(runtime, site, action, decision, atMs, { enforced: true, ...(after && { after }) });
   if (task === undefined) return verdict;
   if (verdict.kind === 'halt') halt(runtime, task, verdict, action.name, atMs);
@@ -239,6 +250,7 @@ export function settleAction(
   if (breaker !== undefined) {
     const { cell, settings, name } = breaker;
     const { generation, late } = cell.state;
+    countOutcome(breaker.counts, outcome, atMs - permit.atMs);
     if (failed && late === lateBefore && settings.mode !== 'off') {
       const limit = settings.failureThreshold;
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
@@ -250,11 +262,25 @@ export function settleAction(
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);
     breaker.queue?.call();
   }
+  if (cost !== undefined) countCost(runtime, cost);
   if (outcome.kind === 'neutral' && outcome.why === 'unauthorized') reportRefusedAccess(runtime, site, atMs);
   if (failed || cost !== undefined || resultHits !== undefined || site.task?.suspected || isStale(site.task)) {
     checkAfterSettling(runtime, site, permit.action, atMs);
   }
   if (unpricedModel !== undefined && site.task !== undefined) haltUnpriced(runtime, site.task, unpricedModel, atMs);
+}
+
+function countOutcome(counts: BreakerCounts, outcome: Outcome, durationMs: number): void {
+  if (outcome.kind === 'success') {
+    counts.successes++;
+    counts.successMs += durationMs;
+  } else if (outcome.kind === 'failure') {
+    counts.failures++;
+    counts.failureMs += durationMs;
+  } else if (outcome.why !== 'given-back') {
+    counts.neutrals++;
+    counts.neutralMs += durationMs;
+  }
 }
 
 /** Reports once for each name that the callee refuses the credentials: no wait and no retry mends that. */

@@ -16,6 +16,8 @@ import type { JournalListener } from '../../ports/journal.ts';
 import type { ApplyOrders } from '../../ports/orders.ts';
 import type { AppliedPolicy, ArgumentContent, Budgets, PolicyEngine } from '../../ports/policy.ts';
 import type { Prices } from '../../ports/prices.ts';
+import type { ProcessCounters } from '../../ports/process-counters.ts';
+import type { DecisionCounts, MetricLayer } from '../../ports/process-counts.ts';
 import type { TaskPublisher } from '../../ports/published-tasks.ts';
 import type { SharedRules } from '../../ports/sharing.ts';
 import type { Store } from '../../ports/store.ts';
@@ -60,6 +62,11 @@ export interface Runtime {
   content: ArgumentContent | undefined;
   /** Custom controls, once there are any. */
   own: BoundCustomControls | undefined;
+
+  /** The decisions of this gear, counted for metrics. */
+  counts: DecisionCounts;
+  /** The counters of this process on the store of the gear; absent without a shared store. */
+  readonly counters: ProcessCounters | undefined;
 
   readonly logLevel: LogLevel;
   readonly print: (line: string) => void;
@@ -136,6 +143,11 @@ export interface RuntimeOverrides {
    * @default true
    */
   readonly spendsJointBudgets?: boolean;
+  /**
+   * The layer that the decisions of the gear are counted for.
+   * @default 'library'
+   */
+  readonly layer?: MetricLayer;
   /** Where a person is asked to raise a limit, if not by the approver. */
   readonly limitQuestions?: 'at calls' | 'none';
   /**

@@ -91,6 +91,7 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card =
     before && changeCard(before, event.type === 'card-answered' ? { wallMs: clock.wallMs(), ...event } : event);
   if (card !== undefined && card !== before) {
+    if (event.type === 'card-answered') runtime.counters?.countAnswer(event.answer);
     runtime.store.putCard(card);
     if (card.kind === 'ask' && before?.state === 'open') {
       runtime.inputs.delete(id);

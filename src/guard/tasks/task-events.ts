@@ -5,6 +5,7 @@ import { applyAll, checkAll } from '../../core/decide.ts';
 import type { ControlEvent, EntryBody } from '../../core/event.ts';
 import { appendEntry } from '../journal/journal.ts';
 import type { CallSite } from '../route/call-site.ts';
+import { countCost } from '../runtime/process-counts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
 import { askOrHalt } from './limit-question.ts';
@@ -19,6 +20,7 @@ type TaskEvent = Extract<
 /** Writes the entry of an event and applies the event to the task's controls. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
   appendEntry(runtime, event, entryPlace(task), atMs);
+  if (event.type === 'usage-observed') countCost(runtime, event.cost);
   applyAll(boundControlsOf(runtime, task), { ...event, atMs });
 }
 
@@ -49,6 +51,7 @@ export function recordPermitEvent(
   cost?: Cost,
 ): void {
   const atMs = runtime.clock.nowMs();
+  countCost(runtime, cost);
   const event = { type, permit, ...(cost && { cost }) };
   applyAll(site.panel, { ...event, atMs });
   appendEntry(runtime, event, site.place, atMs);

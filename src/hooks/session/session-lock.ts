@@ -187,8 +187,12 @@ async function commitAndUnlock(
     const taskCell = store.cell<HookTask | null>(taskKey(conversationKey, id), () => null, { keepMs: hookKeepMs });
     changes.push(makeChange(taskCell, () => savedTask));
   }
-  const result = await store.shared.commit({ changes });
+  const counted = store.shared.counters?.take();
+  const result = await store.shared.commit(
+    counted === undefined ? { changes } : { changes: [...changes, ...counted.changes], adds: counted.adds },
+  );
   if (result.status !== 'committed') {
+    counted?.giveBack();
     const isFull = result.status === 'rejected' && result.by === 'full';
     const refused = isFull ? 'the store is full' : 'the lock of the session expired before the decision';
     const why = result.status === 'unavailable' ? result.reason : refused;

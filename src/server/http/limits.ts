@@ -29,5 +29,3 @@ export const streamLagMax = 10_000;
 export const streamPollMs = 100;
 export const streamBeatMs = 15_000;
 export const streamStuckMs = 60_000;
-/** Values of one label in the metrics; the rest is counted as `other`. */
-export const labelValuesMax = 200;

@@ -11,6 +11,12 @@ import type { Authenticator, Principal } from './authenticate.ts';
 import type { EventFeed } from './event-feed.ts';
 import { type Checked, type ObjectSchema, objectSchema } from './schema.ts';
 
+/** Libraries whose names and labels the metrics of breakers can have, too. */
+export const metricCompats = ['resilience4j'] as const;
+
+/** A library whose names and labels the metrics of breakers can have, too. */
+export type MetricCompat = (typeof metricCompats)[number];
+
 /** What all requests to one server share. */
 export interface ServerContext {
   readonly store: CrossProcessStore;
@@ -24,6 +30,8 @@ export interface ServerContext {
   readonly findTaskFamily: FindTaskFamily;
   /** The settings of a trip by hand: for some seconds, or as the policy says for the tool. */
   readonly findTripSettings: (tool: string, secs: number | undefined) => Promise<BreakerSettings>;
+  /** More names of metrics for every reader of `/metrics`; absent = those of Switchgear alone. */
+  readonly metricCompat?: MetricCompat | undefined;
   /** The document that describes the routes. */
   readonly describe: () => unknown;
 }

@@ -5,7 +5,7 @@ import { readStatus } from '../../operator/status.ts';
 import { readStoreSummary } from '../../operator/store-summary.ts';
 import { HttpError } from '../http/http-error.ts';
 import { textAnswer } from '../http/respond.ts';
-import { defineRoute, type Route, type RouteCall } from '../http/route.ts';
+import { defineRoute, metricCompats, type Route, type RouteCall } from '../http/route.ts';
 import { objectSchema } from '../http/schema.ts';
 import { formatMetrics } from './metrics.ts';
 
@@ -60,9 +60,17 @@ export const storeRoutes: readonly Route[] = [
     path: '/metrics',
     summary: 'Metrics of the store for Prometheus.',
     access: 'viewer',
+    query: objectSchema({
+      compat: {
+        type: 'string',
+        enum: metricCompats,
+        description: 'Adds the metrics of breakers under the names of this library.',
+      },
+    }),
     media: 'text/plain',
     answer: 'The text format of Prometheus.',
-    handle: async ({ context }) => textAnswer('text/plain; version=0.0.4; charset=utf-8', await formatMetrics(context)),
+    handle: async ({ context, query }) =>
+      textAnswer('text/plain; version=0.0.4; charset=utf-8', await formatMetrics(context, query.compat)),
   }),
   defineRoute({
     method: 'GET',

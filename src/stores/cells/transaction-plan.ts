@@ -4,6 +4,7 @@ import type { Card } from '../../core/card.ts';
 import type { Entry } from '../../core/event.ts';
 import { cellBytesMax, queuedTransactionsMax } from '../../core/limits.ts';
 import { ordersKey } from '../../ports/orders.ts';
+import { namesPrefix } from '../../ports/process-counters.ts';
 import type { CellUpdate, PendingEntry, Transaction, TransactionResult } from '../../ports/store.ts';
 import { applyOneMore, nothingPending, recompute, takeState, type View, type Views } from './cell-views.ts';
 
@@ -137,9 +138,9 @@ export function putCardUpdate(card: Card): (stored: Card | null) => CellUpdate<C
   };
 }
 
-/** Whether a cell holds orders or a card; a full store accepts these. */
+/** Whether a cell holds orders, a card or the names of metrics; a full store accepts these. */
 export function isForOperators(key: string): boolean {
-  return key === ordersKey || key.startsWith(cardPrefix);
+  return key === ordersKey || key.startsWith(cardPrefix) || key.startsWith(namesPrefix);
 }
 
 /** Whether a transaction changes a card. */

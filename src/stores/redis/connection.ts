@@ -51,7 +51,7 @@ export interface RedisConnection {
   readonly run: RunScript;
   /** Runs a script with a complete EVALSHA request. */
   evaluate(script: Script, request: string[]): Promise<Reply>;
-  command(args: string[]): Promise<unknown>;
+  command(args: string[], deadlineMs?: number): Promise<unknown>;
   /** Connects for the first time; throws `store_refused` if a retry would not help. */
   start(): Promise<void>;
   /** Closes the connection and reconnects, because the store lost data. */

@@ -5,6 +5,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { cardKeepMs, storedEntriesMax, storedKeysMax, storeGraceMs, storePollMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { startInterval } from '../../platform/machine-clock.ts';
+import { onProcessEnd } from '../../platform/process-end.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Cell, SharedStore, Store } from '../../ports/store.ts';
 import { cardPrefix, laterCard, putCardUpdate } from '../cells/transaction-plan.ts';
@@ -86,7 +87,11 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   };
   const shared = createSharedStore(parts, openCell);
   await connection.start();
-  const stopPoll = startInterval(storePollMs, () => void sync.poll());
+  const stopPoll = startInterval(storePollMs, () => {
+    void shared.counters?.flush();
+    void sync.poll();
+  });
+  const forgetEnd = onProcessEnd(() => shared.counters?.flushNow());
   let isClosing = false;
 
   return {
@@ -111,6 +116,8 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
       if (isClosing) return;
       isClosing = true;
       stopPoll();
+      forgetEnd();
+      if (connection.isUp) shared.counters?.flushNow();
       const end = () => {
         connection.close();
         views.clear();

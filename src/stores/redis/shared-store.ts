@@ -2,6 +2,7 @@
 
 import { createSharing } from '../../coordination/index.ts';
 import type { Entry } from '../../core/event.ts';
+import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
 import type { SharedStore, Store, StoredCell, StoreSize, WindowCount } from '../../ports/store.ts';
 import { parseCellText } from '../cells/cell-views.ts';
@@ -37,6 +38,8 @@ export function createSharedStore(parts: RedisParts, openCell: Store['cell']): S
     rules: sharing.rules,
     subscribeToOrders: sharing.subscribeToOrders,
     publishTasks: sharing.publishTasks,
+    counters: sharing.counters,
+    readCounters: (keys) => readCounters(parts, keys),
     counter: (key) => memory.totals.get(key) ?? 0,
     windowCount,
     read: (prefix, most) => readStoredCells(parts, prefix, most),
@@ -73,6 +76,20 @@ async function readStoredCells(
 async function countEntries({ connection, names }: RedisParts): Promise<Pick<StoreSize, 'entries'>> {
   const count = await connection.command(['XLEN', names.journal]).catch(() => undefined);
   return typeof count === 'number' ? { entries: count } : {};
+}
+
+/** How long one batch of totals may take. */
+const readDeadlineMs = 500;
+
+/** Reads totals in batches; rejects if the store does not answer. */
+async function readCounters({ connection, names }: RedisParts, keys: readonly string[]): Promise<readonly number[]> {
+  const totals: number[] = [];
+  for (let at = 0; at < keys.length; at += storeBatchMax) {
+    const batch = keys.slice(at, at + storeBatchMax).map((key) => names.part(`s:${key}`));
+    const reply = (await connection.command(['MGET', ...batch], readDeadlineMs)) as readonly (string | null)[];
+    totals.push(...reply.map(Number));
+  }
+  return totals;
 }
 
 async function readEntries(

@@ -7,6 +7,7 @@ import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core
 import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { machineClock, startInterval } from '../../platform/machine-clock.ts';
+import { onProcessEnd } from '../../platform/process-end.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CellOptions, SharedStore, Store, Transaction, WindowCount } from '../../ports/store.ts';
@@ -88,6 +89,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const retain = { days: options.retain?.days ?? 30, bytes, cells: options.keysMax ?? storedKeysMax };
   const shared = createShared(parts, retain);
   let closed = false;
+  const forgetEnd = onProcessEnd(() => shared.counters?.flushNow());
   // After the caller has seen the health of the store; closing it reports the loss, too.
   machineClock.after(0, () => reportLoss(parts));
   const stopPoll = startInterval(storePollMs, () => {
@@ -95,6 +97,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     reportLoss(parts);
     writer.refresh();
     writer.sweep(retain);
+    void shared.counters?.flush();
     checkpoints.copyLogIfLong();
   });
   return {
@@ -124,6 +127,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
       if (closed) return;
       closed = true;
       stopPoll();
+      forgetEnd();
+      shared.counters?.flushNow();
       closeParts(parts, options.skipCheckpoint ?? false);
     },
   };
@@ -166,6 +171,11 @@ function createShared(parts: StoreParts, retain: RetentionLimits): SharedStore {
     commit: writer.commit,
     ...sharing,
     counter: (key) => connection.attempt((runner) => runner.readCounter(key)) ?? 0,
+    readCounters: async (keys) => {
+      const read = connection.attempt((runner) => keys.map(runner.readCounter));
+      if (read === undefined) throw new SwitchgearError('store_unreachable', 'the totals of the store cannot be read');
+      return read;
+    },
     windowCount,
     read: async (prefix, most) => connection.read(prefix, most),
     entries: async (fromSeq, most) => {

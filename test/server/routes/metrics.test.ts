@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Card } from '../../../src/core/card.ts';
 import { createSwitchgear } from '../../../src/index.ts';
-import { labelValuesMax } from '../../../src/server/http/limits.ts';
+import { metricNamesMax } from '../../../src/ports/process-counts.ts';
 import { bothStores, testOn } from '../../stores/both-stores.ts';
 import { serve } from '../server-setup.ts';
 
@@ -50,7 +50,7 @@ for (const [name, open] of Object.entries(kinds)) {
     ])
       assert.ok(text.includes(`\nswitchgear_${sample}\n`), `${sample}\n${text}`);
     assert.match(text, /switchgear_time_in_open_state\{breaker="search"\} \d/);
-    assert.match(text, /switchgear_inbox_oldest_seconds \d/);
+    assert.match(text, /switchgear_inbox_oldest_seconds\{kind="ask"\} \d/);
     assert.match(text, /switchgear_budget_used\{scope="global",unit="calls",window_secs="ever"\} [1-9]/);
     assert.match(text, /switchgear_budget_used_ratio\{scope="global",unit="calls",window_secs="ever"\} 0\.[1-9]/);
     assert.equal((await server.send('GET', '/metrics', undefined, { authorization: '' })).status, 401);
@@ -130,12 +130,12 @@ test('the number of label values is bounded', async () => {
     log: 'silent',
     env: {},
   });
-  for (let at = 0; at < labelValuesMax + 30; at++)
+  for (let at = 0; at < metricNamesMax + 30; at++)
     await gear.run(`tool-${at}`, () => Promise.reject(new Error('down'))).then(undefined, () => undefined);
   await store.shared.settled();
   const { text } = await server.send('GET', '/metrics');
   const names = new Set([...text.matchAll(/breaker="([^"]+)"/g)].map(([, each]) => each));
-  assert.equal(names.size, labelValuesMax + 1);
+  assert.equal(names.size, metricNamesMax + 1);
   assert.match(text, /switchgear_breaker_state\{breaker="other",state="open"\} 30\n/);
   gear.dispose();
   await server.close();

@@ -47,7 +47,9 @@ export async function answerStoredCard(
   const changed = await applyChanges(store, { values, card: { id, update }, entries, others: together });
   if (changed.status === 'unavailable') return { status: 'unavailable' };
   if (card === undefined) return { status: 'unknown' };
-  return { status: card === before ? 'late' : 'taken', card };
+  if (card === before) return { status: 'late', card };
+  store.shared?.counters?.countAnswer(answer);
+  return { status: 'taken', card };
 }
 
 /** The change that removes the input of a question, which is kept only while the question is open. */
