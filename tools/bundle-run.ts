@@ -17,6 +17,34 @@ const command = /^\.\/(?:commands|chain|hook)\/[\w-]+\.js$/;
 /** The file of the watchdog, which another process runs, says where it is. */
 const watch = { file: /\/supervisor\/watchdog-process\.js$/, from: 'import.meta.url' };
 
+/** Parsers and prices, which a run needs for a policy in their format, or for the first usage of a model. */
+const latePackages = /^(?:yaml|smol-toml|@pydantic\/genai-prices)$/;
+
+/** Packages that are loaded when one of their exports is used first: the agent need not wait for them. */
+const loadLate: Plugin = {
+  name: 'load-late',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: latePackages }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'late', sideEffects: false } : undefined,
+    );
+    onLoad({ filter: latePackages, namespace: 'late' }, async ({ path }) => {
+      const names = Object.keys((await import(path)) as object).filter((name) => /^(?!default$)\w+$/.test(name));
+      const contents = [
+        "import { createRequire } from 'node:module';",
+        'let loaded;',
+        `const load = () => (loaded ??= createRequire(import.meta.url)('${path}'));`,
+        'const late = (name) => new Proxy(function () {}, {',
+        '  apply: (_, self, args) => Reflect.apply(load()[name], self, args),',
+        '  construct: (_, args) => Reflect.construct(load()[name], args),',
+        '  get: (_, key) => load()[name][key],',
+        '});',
+        ...names.map((name) => `export const ${name} = /* @__PURE__ */ late('${name}');`),
+      ];
+      return { contents: contents.join('\n'), resolveDir: cli };
+    });
+  },
+};
+
 const fewFiles: Plugin = {
   name: 'few-files',
   setup({ onLoad, onResolve }) {
@@ -45,5 +73,5 @@ await build({
   minifyWhitespace: true,
   minifySyntax: true,
   logLevel: 'warning',
-  plugins: [fewFiles],
+  plugins: [loadLate, fewFiles],
 });
