@@ -35,8 +35,8 @@ function start() {
   var source = path.join(__dirname, '../src/cli/main.ts');
   // A hook is one file, and ends as soon as it has answered: an agent waits for it.
   var isHook = process.argv[2] === 'hook';
-  // A run is a few: an agent waits until they are loaded.
-  var isRun = process.argv[2] === 'run';
+  // A run and a proxy are a few: an agent waits until they are loaded.
+  var isRun = process.argv[2] === 'run' || process.argv[2] === 'mcp';
   var isBuilt = !fs.existsSync(source);
   var built = path.join(__dirname, '../dist/cli', isRun ? 'run.js' : 'main.js');
   var hook = isHook && isBuilt ? loadHook(fs, path, folder) : undefined;

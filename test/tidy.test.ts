@@ -41,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   chains: ['core', 'ports', 'platform', 'document', 'policy', 'guard', 'stores/memory', 'approvers', 'supervisor'],
   operator: ['core', 'ports', 'coordination', 'stores', 'supervisor', 'chains/run', 'approvers', 'guard/internal'],
   server: ['core', 'ports', 'operator'],
+  mcp: ['core', 'ports', 'platform', 'guard', 'supervisor'],
   cli: [
     'core',
     'ports',
@@ -58,6 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'chains',
     'operator',
     'server',
+    'mcp',
     'demo',
   ],
   testing: ['core', 'ports', 'guard'],

@@ -1,6 +1,6 @@
 /**
- * Makes a few files of what `switchgear run` runs: the agent waits until they are loaded, and a hundred small ones take
- * longer to find than to run. What is needed only once the agent runs stays in files of its own.
+ * Makes a few files of what `switchgear run` and `switchgear mcp` run: an agent waits until they are loaded, and a
+ * hundred small ones take longer to find than to run. What is needed only later stays in files of its own.
  */
 
 import { readFile } from 'node:fs/promises';

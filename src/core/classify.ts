@@ -177,7 +177,9 @@ export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, f
       const facts = readError(error);
       const plain = [...facts.names, ...readOneError(value).names];
       const names = error instanceof Error ? facts.names : reportedNames(plain, isReported ? value : undefined);
-      return makeFailure(names, facts, lists, atMs, fingerprint);
+      // Of a result of MCP the text tells errors apart.
+      const message = facts.message || (isReported ? firstText(value) : '');
+      return makeFailure(names, { ...facts, message }, lists, atMs, fingerprint);
     }
     if (!isErrorResponse(value)) return success;
     const facts = readError(value);

@@ -1,0 +1,99 @@
+/**
+ * Judges the calls of one client session on the route: names them, finds their breakers, and classifies their endings.
+ */
+
+import type { Ending } from '../core/classify.ts';
+import { isMatch } from '../core/glob.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { type RelayedCall, type RelayRequest, relayCall } from '../guard/entries/relayed-call.ts';
+import { type UpstreamBreaker, upstreamBreaker } from '../guard/entries/upstream-breaker.ts';
+import type { Runtime, Target, TaskState } from '../guard/internal.ts';
+import { type Message, readObject } from './message.ts';
+import { makeRefusedResult, type ResultShape } from './refused-result.ts';
+
+/** A call of a client. */
+export interface ClientCall extends Pick<RelayRequest, 'begin' | 'refuse' | 'giveUp' | 'signal'> {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** The judge of a session. */
+export interface Judge {
+  readonly upstream: UpstreamBreaker;
+  /** Judges a call and begins or refuses it, in this tick unless it has to wait. */
+  judge(call: ClientCall): void;
+  /** The tool result of a refused call. */
+  formatRefusal(refusal: Refusal, shape: ResultShape): object;
+}
+
+/** The name of a server's tool, as agent CLIs name it: `mcp__weather__forecast`. */
+function nameTool(server: string, tool: string): string {
+  return `${nameServer(server)}__${tool}`;
+}
+
+function nameServer(server: string): string {
+  return `mcp__${server.replaceAll(/[^\w-]/g, '_')}`;
+}
+
+/** @param findTask Returns the task of the session, started at its first call. */
+export function createJudge(runtime: Runtime, server: string, findTask: () => TaskState): Judge {
+  const upstream = upstreamBreaker(runtime, nameServer(server));
+  const targets = new Map<string, Target>();
+
+  const targetOf = (tool: string): Target => {
+    const known = targets.get(tool);
+    if (known !== undefined) return known;
+    if (targets.size >= targetsMax) targets.clear();
+    const target = makeTarget(runtime, server, tool);
+    targets.set(tool, target);
+    return target;
+  };
+
+  return {
+    upstream,
+    judge: ({ tool, input, ...rest }) =>
+      relayCall(runtime, { ...rest, target: targetOf(tool), task: findTask(), args: [input], upstream }),
+    formatRefusal: (refusal, shape) => makeRefusedResult(refusal, runtime.agent, findTask().session, shape),
+  };
+}
+
+/** Tools of one server that are remembered; a client may make up names. */
+const targetsMax = 1_000;
+
+/** All agents share the breaker of a server's tool. The list of tools whose failures are data has plain names. */
+function makeTarget({ settings }: Runtime, server: string, tool: string): Target {
+  const sameErrorOnly = settings.sameErrorTools.some((pattern) => isMatch(pattern, tool));
+  const overrides = { scope: 'shared', ...(sameErrorOnly && { sameErrorOnly }) } as const;
+  return { name: nameTool(server, tool), kind: 'tool', overrides };
+}
+
+/** Codes of JSON-RPC for which the caller is at fault: an unknown method or tool, arguments that do not fit. */
+const callerErrors = new Set([-32601, -32602]);
+
+/** Settles a call by the answer of the server; returns the result for the client. */
+export function settleAnswer(call: RelayedCall, answer: Message): unknown {
+  const { result, error } = answer;
+  if (error === undefined || error === null) return call.settle({ value: result }, 'answered', classifyResult);
+  const { code, message } = readObject(error) ?? {};
+  const isCallers = callerErrors.has(Number(code));
+  const failure = { name: 'McpError', code, message: String(message) };
+  return call.settle({ error: failure }, 'answered', isCallers ? () => 'neutral' : undefined);
+}
+
+/** A result that is not the end of a call, such as a question or the start of a task, is neutral. */
+function classifyResult(ending: Ending): 'neutral' | undefined {
+  const { resultType, task } = ('value' in ending && readObject(ending.value)) || {};
+  const isTask = typeof readObject(task)?.taskId === 'string';
+  return (resultType === undefined || resultType === 'complete') && !isTask ? undefined : 'neutral';
+}
+
+/** Settles a call whose server ended or could not be reached. */
+export function settleLost(call: RelayedCall, reason: string, countsForServer: boolean): void {
+  const error = { name: 'NetworkError', code: 'ECONNRESET', message: reason };
+  call.settle({ error }, countsForServer ? 'failed' : 'unknown', undefined, reason);
+}
+
+/** Settles a call that its client gave up because it took too long. */
+export function settleTimedOut(call: RelayedCall, reason: string): void {
+  call.settle({ error: { name: 'TimeoutError', message: reason } }, 'failed', undefined, reason);
+}

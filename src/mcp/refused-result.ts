@@ -1,0 +1,39 @@
+/** Tool results of the relay's own: for a refused call, and for a call that got no answer. */
+
+import { textForModel } from '../core/messages/model-text.ts';
+import { type Refusal, refused } from '../core/refusal.ts';
+
+/** What a result of our own must fit to. */
+export interface ResultShape {
+  /** Whether the request is of the protocol of 2026-07-28 or later, whose results have a type. */
+  readonly isModern: boolean;
+  /** Whether the tool declares the schema of its structured content, which a refusal would not fit. */
+  readonly hasOutputSchema: boolean;
+}
+
+/** The advice after a trip. */
+const openAdvice =
+  'Before you call it again, ask the user, or check that its input is right: for example that the file exists.';
+
+/** A refusal as a tool result: text for the model, the five keys as structured content, data for code in `_meta`. */
+export function makeRefusedResult(refusal: Refusal, agent: string, session: string, shape: ResultShape): object {
+  const { code, control, kind, counters, retryAtMs, task } = refusal;
+  const text = code === 'circuit_open' ? `${textForModel(refusal)} ${openAdvice}` : textForModel(refusal);
+  const facts = { code, control, kind, counters, ...(task && { task }), ...(retryAtMs && { retryAtMs }) };
+  return {
+    ...(shape.isModern && { resultType: 'complete' }),
+    content: [{ type: 'text', text }],
+    ...(!shape.hasOutputSchema && { structuredContent: refused(refusal, agent, session) }),
+    isError: true,
+    _meta: { switchgear: facts },
+  };
+}
+
+/** The result of a call that was passed on and got no answer. */
+export function makeLostResult(text: string, shape: ResultShape): object {
+  return {
+    ...(shape.isModern && { resultType: 'complete' }),
+    content: [{ type: 'text', text }],
+    isError: true,
+  };
+}

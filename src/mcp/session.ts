@@ -1,0 +1,391 @@
+/**
+ * The session of one client with one server: reads the messages of both, has calls judged, and settles them by their
+ * answers. All other messages pass unchanged.
+ */
+
+import { nameLengthMax } from '../core/limits.ts';
+import type { Refusal } from '../core/refusal.ts';
+import type { Envelope } from './envelope.ts';
+import { type Judge, settleAnswer, settleLost, settleTimedOut } from './judge.ts';
+import { callBytesMax, parseBytesMax, pendingMax, readBytesMax } from './limits.ts';
+import type { LineReader, LineVerdict } from './line-relay.ts';
+import {
+  errorCodes,
+  isModern,
+  type Message,
+  makeCancelLine,
+  makeErrorLine,
+  makeResultLine,
+  normalizeId,
+  parseLine,
+  readId,
+  readObject,
+  scanLine,
+} from './message.ts';
+import { type CallRequest, PendingRequests } from './pending-requests.ts';
+import { makeLostResult, type ResultShape } from './refused-result.ts';
+
+/** The two ends of a session, and its judge. */
+export interface SessionPorts {
+  toClient(line: Buffer): void;
+  toServer(line: Buffer): void;
+  /** Opens the judge; called once, when the session is about to use tools. `client` is the name of the client. */
+  openJudge(client: string | undefined): Promise<Judge>;
+  /** Reports that no call can be judged; every call is refused from now on. */
+  onJudgeFailed(error: unknown): void;
+}
+
+/** Why a client gave up a call: its own time limit, as the official clients write it. */
+const timeoutReason = /\btime[d -]*out\b/i;
+
+export class Session {
+  readonly fromClient: LineReader;
+  readonly fromServer: LineReader;
+  readonly #ports: SessionPorts;
+  readonly #pending = new PendingRequests();
+  readonly #toolsWithOutputSchema = new Set<string>();
+  #judge: Judge | undefined;
+  /** The name of the client, as it gave it. */
+  #client: string | undefined;
+  #opening: Promise<Judge | undefined> | undefined;
+
+  constructor(ports: SessionPorts) {
+    this.#ports = ports;
+    this.fromClient = {
+      isReading: true,
+      bytesMax: callBytesMax,
+      readLine: (line) => this.#readClientLine(line),
+      readLongLine: (envelope) => (mayPassUnjudged(envelope) ? 'pass' : 'drop'),
+      mayGoOn: mayPassUnjudged,
+      endLongLine: (envelope, verdict) => this.#endLongRequest(envelope, verdict),
+    };
+    const hasPending = () => this.#pending.size > 0;
+    this.fromServer = {
+      get isReading() {
+        return hasPending();
+      },
+      bytesMax: readBytesMax,
+      readLine: (line) => this.#readServerLine(line),
+      readLongLine: () => 'pass',
+      mayGoOn: () => true,
+      endLongLine: (envelope) => this.#endLongAnswer(envelope),
+    };
+  }
+
+  /** Settles and answers every request that the server will not answer any more. */
+  loseServer(reason: string): void {
+    let isFirst = true;
+    for (const pending of this.#pending.list()) {
+      if (pending.kind === 'request') {
+        this.#pending.remove(pending);
+        this.#ports.toClient(makeErrorLine(pending.id, errorCodes.serverLost, reason));
+      } else if (pending.call !== undefined) {
+        this.#pending.remove(pending);
+        // The end of a server is one failure of the server, however many calls it has lost.
+        settleLost(pending.call, reason, isFirst && pending.isAnswered !== true);
+        isFirst = false;
+        if (pending.isAnswered !== true) this.#answerLost(pending, reason);
+      }
+    }
+  }
+
+  /** Settles the calls of a client that is gone. */
+  loseClient(): void {
+    for (const pending of this.#pending.list()) {
+      this.#pending.remove(pending);
+      if (pending.kind !== 'call') continue;
+      pending.controller.abort();
+      pending.call?.cancel();
+    }
+  }
+
+  #readClientLine(line: Buffer): LineVerdict {
+    const message = parseLine(line);
+    if (message === undefined) return 'pass';
+    if (Array.isArray(message)) return this.#readBatch(message, line);
+    return this.#readClientMessage(message as Message, line);
+  }
+
+  #readClientMessage(message: Message, line: Buffer): LineVerdict {
+    const { method } = message;
+    if (this.#judge === undefined) this.#readClientName(message);
+    if (method === 'tools/call') return this.#readCall(message, line) ? 'pass' : 'drop';
+    if (method === 'notifications/cancelled') return this.#readCancel(message) ? 'pass' : 'drop';
+    if (method === 'notifications/initialized' || method === 'tools/list') this.#open();
+    if (typeof method !== 'string') return 'pass';
+    const id = readId(message, line);
+    if (id !== undefined) this.#pending.add({ kind: 'request', id, method });
+    return 'pass';
+  }
+
+  /** Reads the name of the client from its handshake, or since 2026-07-28 from any request. */
+  #readClientName({ params }: Message): void {
+    const { clientInfo, _meta } = readObject(params) ?? {};
+    const info = readObject(clientInfo) ?? readObject(readObject(_meta)?.['io.modelcontextprotocol/clientInfo']);
+    if (typeof info?.name === 'string' && info.name !== '') this.#client = info.name.slice(0, nameLengthMax);
+  }
+
+  /** Whether the call passes now. */
+  #readCall(message: Message, line: Buffer): boolean {
+    const pending = this.#makeCall(message, line);
+    if (this.#pending.isFull) {
+      this.#answerLost(pending, tooManyReason);
+      return false;
+    }
+    this.#pending.add(pending);
+    if (this.#judge !== undefined) {
+      this.#decide(this.#judge, pending);
+      if (pending.call !== undefined) return true;
+      // Held or refused: the line may be a part of a larger buffer.
+      pending.line = Buffer.from(line);
+      return false;
+    }
+    pending.line = Buffer.from(line);
+    void this.#open().then((judge) => {
+      if (pending.controller.signal.aborted) return;
+      if (judge === undefined) this.#answerLost(pending, cannotJudge);
+      else this.#decide(judge, pending);
+    });
+    return false;
+  }
+
+  #makeCall(message: Message, line: Buffer): CallRequest {
+    const params = readObject(message.params);
+    const token = readObject(params?._meta)?.progressToken;
+    const isToken = typeof token === 'string' || typeof token === 'number';
+    return {
+      kind: 'call',
+      id: readId(message, line),
+      tool: String(params?.name),
+      input: params?.arguments ?? {},
+      isModern: isModern(params),
+      progressToken: isToken ? JSON.stringify(token) : undefined,
+      controller: new AbortController(),
+    };
+  }
+
+  #decide(judge: Judge, pending: CallRequest): void {
+    const { tool, input, controller } = pending;
+    judge.judge({
+      tool,
+      input,
+      signal: controller.signal,
+      begin: (call) => {
+        if (controller.signal.aborted) {
+          call.cancel();
+          return;
+        }
+        pending.call = call;
+        const { line } = pending;
+        pending.line = undefined;
+        if (line !== undefined) this.#ports.toServer(line);
+        // A call without an id has no answer to be settled by.
+        if (pending.id !== undefined) return;
+        call.cancel();
+        this.#pending.remove(pending);
+      },
+      refuse: (refusal) => this.#answerRefused(judge, pending, refusal),
+      giveUp: (error, halt) => this.#giveUp(judge, pending, error, halt),
+    });
+  }
+
+  #answerRefused(judge: Judge, pending: CallRequest, refusal: Refusal): void {
+    this.#pending.remove(pending);
+    if (pending.controller.signal.aborted || pending.id === undefined) return;
+    const result = judge.formatRefusal(refusal, this.#shapeOf(pending));
+    this.#ports.toClient(makeResultLine(pending.id, result));
+  }
+
+  /** Answers a call that took too long or whose task was halted, and tells the server. */
+  #giveUp(judge: Judge, pending: CallRequest, error: unknown, halt: Refusal | undefined): void {
+    const { id } = pending;
+    if (id === undefined || pending.isAnswered) return;
+    pending.isAnswered = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    const shape = this.#shapeOf(pending);
+    const result = halt === undefined ? makeLostResult(`${reason}.`, shape) : judge.formatRefusal(halt, shape);
+    this.#ports.toClient(makeResultLine(id, result));
+    this.#ports.toServer(makeCancelLine(id, reason));
+  }
+
+  #answerLost(pending: CallRequest, reason: string): void {
+    this.#pending.remove(pending);
+    if (pending.id === undefined) return;
+    this.#ports.toClient(makeResultLine(pending.id, makeLostResult(reason, this.#shapeOf(pending))));
+  }
+
+  #shapeOf({ isModern, tool }: CallRequest): ResultShape {
+    return { isModern, hasOutputSchema: this.#toolsWithOutputSchema.has(tool) };
+  }
+
+  /** Whether the cancellation passes: the server does not know a call that is held. */
+  #readCancel(message: Message): boolean {
+    const { requestId, reason } = readObject(message.params) ?? {};
+    const id = normalizeId(JSON.stringify(requestId));
+    const pending = this.#pending.find(id);
+    if (pending?.kind !== 'call') return true;
+    this.#pending.remove(pending);
+    pending.controller.abort();
+    if (pending.call === undefined) return false;
+    const text = typeof reason === 'string' ? reason : '';
+    if (timeoutReason.test(text)) settleTimedOut(pending.call, text);
+    else pending.call.cancel();
+    return true;
+  }
+
+  /** A list of messages, as older versions of the protocol allow. It passes as it is if every call in it may pass. */
+  #readBatch(messages: readonly unknown[], line: Buffer): LineVerdict {
+    const objects = messages.map(readObject).filter((each) => each !== undefined);
+    if (!objects.some(({ method }) => method === 'tools/call')) {
+      for (const each of objects) this.#readClientMessage(each, line);
+      return 'pass';
+    }
+    if (this.#judge !== undefined) return this.#decideBatch(this.#judge, objects, line) ? 'pass' : 'drop';
+    const held = Buffer.from(line);
+    void this.#open().then((judge) => {
+      if (judge === undefined) this.#refuseBatch(objects, held);
+      else if (this.#decideBatch(judge, objects, held)) this.#ports.toServer(held);
+    });
+    return 'drop';
+  }
+
+  #decideBatch(judge: Judge, objects: readonly Message[], line: Buffer): boolean {
+    const calls: CallRequest[] = [];
+    const others: Message[] = [];
+    for (const each of objects) {
+      if (each.method !== 'tools/call') {
+        others.push(each);
+        continue;
+      }
+      const pending = this.#makeCall(each, line);
+      this.#pending.add(pending);
+      this.#decide(judge, pending);
+      calls.push(pending);
+    }
+    if (calls.every(({ call }) => call !== undefined)) {
+      for (const each of others) this.#readClientMessage(each, line);
+      return true;
+    }
+    for (const pending of calls) {
+      const isOpen = this.#pending.has(pending);
+      this.#pending.remove(pending);
+      pending.controller.abort();
+      pending.call?.cancel();
+      if (isOpen) this.#ports.toClient(makeErrorLine(pending.id!, errorCodes.batchRefused, batchReason));
+    }
+    this.#refuseBatch(others, line);
+    return false;
+  }
+
+  #refuseBatch(objects: readonly Message[], line: Buffer): void {
+    for (const each of objects) {
+      const id = typeof each.method === 'string' ? readId(each, line) : undefined;
+      if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.batchRefused, batchReason));
+    }
+  }
+
+  /** A request that was too long to be collected. */
+  #endLongRequest(envelope: Envelope, verdict: 'pass' | 'drop'): void {
+    const id = normalizeId(envelope.id);
+    if (verdict === 'pass') {
+      if (id !== undefined && envelope.method !== undefined)
+        this.#pending.add({ kind: 'request', id, method: envelope.method });
+    } else if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.tooLong, tooLongReason));
+  }
+
+  #readServerLine(line: Buffer): LineVerdict {
+    if (line.length > parseBytesMax) {
+      const envelope = scanLine(line);
+      if (envelope.top === 'object' && !this.#isExpected(envelope)) return 'pass';
+    }
+    const message = parseLine(line);
+    if (message === undefined) return 'pass';
+    if (!Array.isArray(message)) return this.#readServerMessage(message as Message, line);
+    for (const each of message) {
+      const answer = readObject(each);
+      if (answer !== undefined) this.#readServerMessage(answer, line); // The list passes as it is.
+    }
+    return 'pass';
+  }
+
+  #isExpected({ id, method }: Envelope): boolean {
+    return method === undefined && this.#pending.find(normalizeId(id)) !== undefined;
+  }
+
+  #readServerMessage(message: Message, line: Buffer): LineVerdict {
+    if (typeof message.method === 'string') {
+      if (message.method === 'notifications/progress') this.#readProgress(message);
+      return 'pass';
+    }
+    const id = readId(message, line);
+    const pending = this.#pending.find(id);
+    if (pending === undefined) return 'pass';
+    this.#pending.remove(pending);
+    if (pending.kind === 'call') return this.#readAnswer(pending, message, line);
+    if (pending.method === 'tools/list') this.#readTools(message);
+    return 'pass';
+  }
+
+  #readAnswer(pending: CallRequest, message: Message, line: Buffer): LineVerdict {
+    if (pending.call === undefined) return 'pass';
+    const result = settleAnswer(pending.call, message);
+    if (pending.isAnswered) return 'drop';
+    if (message.error !== undefined || result === message.result) return 'pass';
+    // A hint for the model is added only where writing the message again changes nothing else.
+    if (JSON.stringify(message) !== line.toString('utf8').trimEnd()) return 'pass';
+    return Buffer.from(`${JSON.stringify({ ...message, result })}\n`);
+  }
+
+  /** A result that was too long to be read as a whole counts by its flag. */
+  #endLongAnswer(envelope: Envelope): void {
+    const id = normalizeId(envelope.id);
+    const pending = envelope.method === undefined ? this.#pending.find(id) : undefined;
+    if (pending === undefined) return;
+    this.#pending.remove(pending);
+    if (pending.kind !== 'call' || pending.call === undefined) return;
+    const { isError, resultType, hasError } = envelope;
+    if (hasError) settleAnswer(pending.call, { error: { message: 'an error that is too long to be read' } });
+    else settleAnswer(pending.call, { result: { isError, ...(resultType && { resultType }) } });
+  }
+
+  #readTools(message: Message): void {
+    const tools = readObject(message.result)?.tools;
+    if (!Array.isArray(tools)) return;
+    for (const each of tools) {
+      const { name, outputSchema } = readObject(each) ?? {};
+      if (typeof name === 'string' && outputSchema !== undefined && this.#toolsWithOutputSchema.size < pendingMax)
+        this.#toolsWithOutputSchema.add(name);
+    }
+  }
+
+  #readProgress(message: Message): void {
+    const token = readObject(message.params)?.progressToken;
+    this.#pending.findByProgressToken(JSON.stringify(token) ?? '')?.call?.progress();
+  }
+
+  #open(): Promise<Judge | undefined> {
+    this.#opening ??= this.#ports.openJudge(this.#client).then(
+      (judge) => {
+        this.#judge = judge;
+        return judge;
+      },
+      (error: unknown) => {
+        this.#ports.onJudgeFailed(error);
+        return undefined;
+      },
+    );
+    return this.#opening;
+  }
+}
+
+/** Whether a message that is too long to be collected is surely no call of a tool. */
+function mayPassUnjudged({ top, method, hasResult, hasError, isAmbiguous }: Envelope): boolean {
+  if (top !== 'object' || isAmbiguous) return false;
+  return method === undefined ? hasResult || hasError : method !== 'tools/call';
+}
+
+const cannotJudge =
+  'Switchgear cannot judge calls now, so it refused this one. Tell the user: stderr of the MCP server says why.';
+const tooManyReason = 'Too many calls wait for their answers. Wait for some of them before the next one.';
+const tooLongReason = 'the message is too long to be judged';
+const batchReason = 'a call of this batch was refused or has to wait: send each message by itself';

@@ -1,0 +1,87 @@
+/** A session between a client and a server, in this process: with a gear, a simulated clock and no streams. */
+
+import { Writable } from 'node:stream';
+import { runtimeOf, startTask, type TaskState } from '../../src/guard/internal.ts';
+import { createSwitchgear, type SwitchgearOptions } from '../../src/index.ts';
+import { createJudge } from '../../src/mcp/judge.ts';
+import { LineRelay } from '../../src/mcp/line-relay.ts';
+import { Session } from '../../src/mcp/session.ts';
+import { simulatedClock } from '../../src/testing/index.ts';
+
+export type Frame = Readonly<Record<string, unknown>>;
+
+/** A sink that keeps what was written. */
+export class Kept extends Writable {
+  readonly chunks: Buffer[] = [];
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.chunks.push(Buffer.from(chunk));
+    done();
+  }
+  get text(): string {
+    return Buffer.concat(this.chunks).toString('utf8');
+  }
+  get frames(): readonly Frame[] {
+    return this.text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Frame);
+  }
+}
+
+export function proxiedSession(options: Omit<SwitchgearOptions, 'log' | 'env'> = {}, server = 'docs') {
+  const clock = simulatedClock();
+  const gear = createSwitchgear({ agent: 'Researcher', session: 's1', clock, ...options, log: 'silent', env: {} });
+  const runtime = runtimeOf(gear);
+  let task: TaskState | undefined;
+  const findTask = () => {
+    task ??= startTask(runtime, { parent: null }, undefined);
+    return task;
+  };
+  const client = new Kept();
+  const serverInput = new Kept();
+  const session: Session = new Session({
+    toClient: (line) => toClient.inject(line),
+    toServer: (line) => toServer.inject(line),
+    openJudge: async () => createJudge(runtime, server, findTask),
+    onJudgeFailed(error) {
+      throw error;
+    },
+  });
+  const toServer = new LineRelay(serverInput, session.fromClient);
+  const toClient = new LineRelay(client, session.fromServer);
+  let ids = 0;
+  const line = (frame: unknown) => Buffer.from(`${JSON.stringify(frame)}\n`);
+  const proxy = {
+    clock,
+    gear,
+    client,
+    server: serverInput,
+    session,
+    fromClient: (frame: unknown) => toServer.push(Buffer.isBuffer(frame) ? frame : line(frame)),
+    fromServer: (frame: unknown) => toClient.push(Buffer.isBuffer(frame) ? frame : line(frame)),
+    /** Opens the judge, as the handshake of a client does. */
+    async open() {
+      proxy.fromClient({ jsonrpc: '2.0', method: 'notifications/initialized' });
+      await turn();
+    },
+    /** Sends a call; returns its id, and whether it reached the server. */
+    call(name: string, args: object = {}, more: object = {}) {
+      const id = ++ids;
+      const before = serverInput.frames.length;
+      proxy.fromClient({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...more } });
+      return { id, isPassed: serverInput.frames.length > before };
+    },
+    answer: (id: number, result: object) => proxy.fromServer({ jsonrpc: '2.0', id, result }),
+    fail: (id: number, text = 'parse failure') =>
+      proxy.answer(id, { isError: true, content: [{ type: 'text', text }] }),
+    succeed: (id: number) => proxy.answer(id, { content: [{ type: 'text', text: `done ${id}` }] }),
+    /** The answer that the client got. */
+    got: (id: number) => client.frames.find((frame) => frame.id === id && frame.method === undefined),
+  };
+  return proxy;
+}
+
+/** Lets promises of the session run. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
