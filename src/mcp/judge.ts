@@ -8,7 +8,7 @@ import type { Refusal } from '../core/refusal.ts';
 import { type RelayedCall, type RelayRequest, relayCall } from '../guard/entries/relayed-call.ts';
 import { type UpstreamBreaker, upstreamBreaker } from '../guard/entries/upstream-breaker.ts';
 import type { Runtime, Target, TaskState } from '../guard/internal.ts';
-import { type Message, readObject } from './message.ts';
+import { type RpcMessage, readObject } from './message.ts';
 import { makeRefusedResult, type ResultShape } from './refused-result.ts';
 
 /** A call of a client. */
@@ -71,7 +71,7 @@ function makeTarget({ settings }: Runtime, server: string, tool: string): Target
 const callerErrors = new Set([-32601, -32602]);
 
 /** Settles a call by the answer of the server; returns the result for the client. */
-export function settleAnswer(call: RelayedCall, answer: Message): unknown {
+export function settleAnswer(call: RelayedCall, answer: RpcMessage): unknown {
   const { result, error } = answer;
   if (error === undefined || error === null) return call.settle({ value: result }, 'answered', classifyResult);
   const { code, message } = readObject(error) ?? {};

@@ -3,24 +3,24 @@
 import { type Envelope, EnvelopeScanner } from './envelope.ts';
 
 /** A message of unknown shape; every member is checked where it is used. */
-export type Message = Readonly<Record<string, unknown>>;
+export type RpcMessage = Readonly<Record<string, unknown>>;
 
 /** The id of a request as JSON text: equal for equal ids, and exact for numbers of any size. */
 export type MessageId = string;
 
 /** Parses a line; undefined if it is no JSON, or neither an object nor a list. */
-export function parseLine(line: Buffer): Message | readonly unknown[] | undefined {
+export function parseLine(line: Buffer): RpcMessage | readonly unknown[] | undefined {
   let value: unknown;
   try {
     value = JSON.parse(line.toString('utf8'));
   } catch {
     return undefined;
   }
-  return typeof value === 'object' && value !== null ? (value as Message) : undefined;
+  return typeof value === 'object' && value !== null ? (value as RpcMessage) : undefined;
 }
 
 /** The id of a message; undefined if it has none. */
-export function readId(message: Message, line: Buffer): MessageId | undefined {
+export function readId(message: RpcMessage, line: Buffer): MessageId | undefined {
   const { id } = message;
   if (typeof id === 'string') return JSON.stringify(id);
   if (typeof id !== 'number') return undefined;
@@ -47,12 +47,12 @@ export function scanLine(line: Buffer): Envelope {
   return envelope;
 }
 
-export function readObject(value: unknown): Message | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Message) : undefined;
+export function readObject(value: unknown): RpcMessage | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RpcMessage) : undefined;
 }
 
 /** Whether a request carries the version of its protocol, as every request does since 2026-07-28. */
-export function isModern(params: Message | undefined): boolean {
+export function isModern(params: RpcMessage | undefined): boolean {
   const meta = readObject(params?._meta);
   return typeof meta?.['io.modelcontextprotocol/protocolVersion'] === 'string';
 }

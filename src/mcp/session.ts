@@ -12,12 +12,12 @@ import type { LineReader, LineVerdict } from './line-relay.ts';
 import {
   errorCodes,
   isModern,
-  type Message,
   makeCancelLine,
   makeErrorLine,
   makeResultLine,
   normalizeId,
   parseLine,
+  type RpcMessage,
   readId,
   readObject,
   scanLine,
@@ -103,10 +103,10 @@ export class Session {
     const message = parseLine(line);
     if (message === undefined) return 'pass';
     if (Array.isArray(message)) return this.#readBatch(message, line);
-    return this.#readClientMessage(message as Message, line);
+    return this.#readClientMessage(message as RpcMessage, line);
   }
 
-  #readClientMessage(message: Message, line: Buffer): LineVerdict {
+  #readClientMessage(message: RpcMessage, line: Buffer): LineVerdict {
     const { method } = message;
     if (this.#judge === undefined) this.#readClientName(message);
     if (method === 'tools/call') return this.#readCall(message, line) ? 'pass' : 'drop';
@@ -119,14 +119,14 @@ export class Session {
   }
 
   /** Reads the name of the client from its handshake, or since 2026-07-28 from any request. */
-  #readClientName({ params }: Message): void {
+  #readClientName({ params }: RpcMessage): void {
     const { clientInfo, _meta } = readObject(params) ?? {};
     const info = readObject(clientInfo) ?? readObject(readObject(_meta)?.['io.modelcontextprotocol/clientInfo']);
     if (typeof info?.name === 'string' && info.name !== '') this.#client = info.name.slice(0, nameLengthMax);
   }
 
   /** Whether the call passes now. */
-  #readCall(message: Message, line: Buffer): boolean {
+  #readCall(message: RpcMessage, line: Buffer): boolean {
     const pending = this.#makeCall(message, line);
     if (this.#pending.isFull) {
       this.#answerLost(pending, tooManyReason);
@@ -149,7 +149,7 @@ export class Session {
     return false;
   }
 
-  #makeCall(message: Message, line: Buffer): CallRequest {
+  #makeCall(message: RpcMessage, line: Buffer): CallRequest {
     const params = readObject(message.params);
     const token = readObject(params?._meta)?.progressToken;
     const isToken = typeof token === 'string' || typeof token === 'number';
@@ -219,7 +219,7 @@ export class Session {
   }
 
   /** Whether the cancellation passes: the server does not know a call that is held. */
-  #readCancel(message: Message): boolean {
+  #readCancel(message: RpcMessage): boolean {
     const { requestId, reason } = readObject(message.params) ?? {};
     const id = normalizeId(JSON.stringify(requestId));
     const pending = this.#pending.find(id);
@@ -249,9 +249,9 @@ export class Session {
     return 'drop';
   }
 
-  #decideBatch(judge: Judge, objects: readonly Message[], line: Buffer): boolean {
+  #decideBatch(judge: Judge, objects: readonly RpcMessage[], line: Buffer): boolean {
     const calls: CallRequest[] = [];
-    const others: Message[] = [];
+    const others: RpcMessage[] = [];
     for (const each of objects) {
       if (each.method !== 'tools/call') {
         others.push(each);
@@ -277,7 +277,7 @@ export class Session {
     return false;
   }
 
-  #refuseBatch(objects: readonly Message[], line: Buffer): void {
+  #refuseBatch(objects: readonly RpcMessage[], line: Buffer): void {
     for (const each of objects) {
       const id = typeof each.method === 'string' ? readId(each, line) : undefined;
       if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.batchRefused, batchReason));
@@ -300,7 +300,7 @@ export class Session {
     }
     const message = parseLine(line);
     if (message === undefined) return 'pass';
-    if (!Array.isArray(message)) return this.#readServerMessage(message as Message, line);
+    if (!Array.isArray(message)) return this.#readServerMessage(message as RpcMessage, line);
     for (const each of message) {
       const answer = readObject(each);
       if (answer !== undefined) this.#readServerMessage(answer, line); // The list passes as it is.
@@ -312,7 +312,7 @@ export class Session {
     return method === undefined && this.#pending.find(normalizeId(id)) !== undefined;
   }
 
-  #readServerMessage(message: Message, line: Buffer): LineVerdict {
+  #readServerMessage(message: RpcMessage, line: Buffer): LineVerdict {
     if (typeof message.method === 'string') {
       if (message.method === 'notifications/progress') this.#readProgress(message);
       return 'pass';
@@ -326,7 +326,7 @@ export class Session {
     return 'pass';
   }
 
-  #readAnswer(pending: CallRequest, message: Message, line: Buffer): LineVerdict {
+  #readAnswer(pending: CallRequest, message: RpcMessage, line: Buffer): LineVerdict {
     if (pending.call === undefined) return 'pass';
     const result = settleAnswer(pending.call, message);
     if (pending.isAnswered) return 'drop';
@@ -348,7 +348,7 @@ export class Session {
     else settleAnswer(pending.call, { result: { isError, ...(resultType && { resultType }) } });
   }
 
-  #readTools(message: Message): void {
+  #readTools(message: RpcMessage): void {
     const tools = readObject(message.result)?.tools;
     if (!Array.isArray(tools)) return;
     for (const each of tools) {
@@ -358,7 +358,7 @@ export class Session {
     }
   }
 
-  #readProgress(message: Message): void {
+  #readProgress(message: RpcMessage): void {
     const token = readObject(message.params)?.progressToken;
     this.#pending.findByProgressToken(JSON.stringify(token) ?? '')?.call?.progress();
   }
