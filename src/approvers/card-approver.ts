@@ -48,7 +48,7 @@ export function cardApprover({ store }: { readonly store: Store }): Approver {
 
 function readAnswer(store: Store, id: string): Answer | undefined {
   store.shared?.refresh();
-  const { state, answer, by = '' } = store.card(id) ?? {};
+  const { state, answer, by = '', note } = store.card(id) ?? {};
   if (state !== 'answered' && state !== 'used') return undefined;
   switch (answer) {
     case 'approve':
@@ -60,6 +60,6 @@ function readAnswer(store: Store, id: string): Answer | undefined {
     case 'approve_edited':
       return { approved: true, by, isEdited: true };
     default:
-      return { approved: false, by };
+      return { approved: false, by, ...(note !== undefined && { note }) };
   }
 }

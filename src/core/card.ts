@@ -1,6 +1,7 @@
 /** The card that a person sees when a task halted or an action asks, and its state transitions. */
 
 import { SwitchgearError } from './error.ts';
+import { reasonLengthMax } from './limits.ts';
 import type { Code, Counters } from './verdict.ts';
 
 /** Every action of a person on a card. */
@@ -181,6 +182,13 @@ function answered(card: Card, event: Extract<CardEvent, { readonly type: 'card-a
     ...(note !== undefined && { note }),
     ...(raisedTo !== undefined && answer === 'retry_raised' && { raisedTo }),
   };
+}
+
+/** The reason of a declined call for the agent: why it was asked about, and the words of the person who declined. */
+export function withNote(reason: string | undefined, by: string, note: unknown): string | undefined {
+  if (typeof note !== 'string' || note.trim() === '') return reason;
+  const words = `${by} says: ${note.trim().slice(0, reasonLengthMax)}`;
+  return reason === undefined ? words : `${reason}; ${words}`;
 }
 
 /** Whether a person wants not to see an open card now. */

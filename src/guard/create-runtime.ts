@@ -144,7 +144,10 @@ function watchStore(runtime: Runtime, shared: SharedStore, publishTasks: boolean
     else if (hint.key.startsWith('card/')) {
       const card = runtime.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;
-      runtime.waiting.get(card.id)?.({ ...readApproval(card.answer), by: card.by ?? '' });
+      {
+        const { answer, by = '', note } = card;
+        runtime.waiting.get(card.id)?.({ ...readApproval(answer), by, ...(note !== undefined && { note }) });
+      }
     }
   });
 }

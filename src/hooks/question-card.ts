@@ -3,6 +3,7 @@
  * call, made again, finds the card and its answer.
  */
 
+import { withNote } from '../core/card.ts';
 import { questionTriesMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import {
@@ -85,7 +86,8 @@ export async function askByCard(
     if (card.answer === 'approve') return approval;
     if (card.answer !== 'approve_edited') {
       updateCard(runtime, id, { type: 'card-used', atMs });
-      return { refusalCode: 'rule_declined' };
+      const reason = withNote(stop.reason, approval.by, card.note);
+      return { refusalCode: 'rule_declined', ...(reason !== undefined && { reason }) };
     }
     const { readEditedInput } = await import('./edited-input.ts');
     const edit = await readEditedInput(runtime, id, args, edits);

@@ -1,6 +1,6 @@
 /** Reads, finds, describes and answers the cards of a store. */
 
-import { type AnswerResult, answerStoredCard } from '../chains/run/approval/stored-card.ts';
+import { type AnswerResult, type AnswerWords, answerStoredCard } from '../chains/run/approval/stored-card.ts';
 import { isOwnerGone } from '../chains/run/ownership.ts';
 import { createParamRestorer } from '../chains/run/parameter-redaction.ts';
 import type { RunState } from '../chains/run/state/run-state.ts';
@@ -99,6 +99,14 @@ export function findByIdPrefix<T extends { readonly id: string }>(
   );
 }
 
+/** Finds a card by its id, or by a prefix that is unique or the only open one. */
+export async function findCard(store: CrossProcessStore, idPrefix: string): Promise<Card> {
+  const [row] = await store.shared.read(`card/${idPrefix}`, 1);
+  if (row?.key === `card/${idPrefix}` && row.state !== null) return row.state as Card;
+  const atMs = store.clock.nowMs();
+  return findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
+}
+
 /** Names the task, or the step of a chain run, that a card is about. */
 export function describeSubject({ step, task }: Card): string {
   if (step === undefined) return task;
@@ -139,15 +147,16 @@ export async function answerQuestion(
   answer: CardAction,
   operator: Operator,
   editedArgs?: string,
+  words: AnswerWords = {},
 ): Promise<Card> {
+  const card = await findCard(store, idPrefix);
   const atMs = store.clock.nowMs();
-  const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
   const objection = findObjection(card, answer, atMs);
   if (objection !== undefined) throw new SwitchgearError('not_answered', objection);
   if (editedArgs !== undefined) await checkEditForm(store, card, editedArgs);
   // The call that waits reads the arguments once it sees the answer.
   const together = editedArgs === undefined ? [] : makeInputChanges(store, requestId(card.id), editedArgs, cardKeepMs);
-  const { status, card: answeredCard } = await answerInStore(store, card, answer, operator, together);
+  const { status, card: answeredCard } = await answerInStore(store, card, answer, operator, together, words);
   if (status !== 'taken' || answeredCard === undefined) {
     const late = answeredCard && findObjection(answeredCard, answer, store.clock.nowMs());
     throw new SwitchgearError('not_answered', late ?? `there is no card ${sanitizeText(card.id)} any more`);
@@ -172,8 +181,9 @@ export async function answerInStore(
   answer: CardAction,
   { by, from }: Operator,
   together: readonly Change[] = [],
+  words: AnswerWords = {},
 ): Promise<AnswerResult> {
-  const result = await answerStoredCard(store, id, answer, by, from, together);
+  const result = await answerStoredCard(store, id, answer, by, from, together, words);
   if (result.status === 'unavailable') throw storeWriteError('the store is unavailable');
   return result;
 }
@@ -181,14 +191,17 @@ export async function answerInStore(
 /** The reason why a card does not accept an answer, or undefined. */
 function findObjection(card: Card, answer: CardAction, atMs: number): string | undefined {
   const id = sanitizeText(card.id);
-  if (card.answer !== undefined) return describeEarlierAnswer(card);
-  if (!isOpen(card, atMs)) {
-    const ago = card.expiresAtMs === undefined ? '' : ` ${formatTimeSpan(atMs - card.expiresAtMs)} ago`;
-    return `${id} expired${ago}: the action was not approved in time`;
-  }
+  if (!isOpen(card, atMs)) return describeNotOpen(card, atMs);
   if (card.actions.includes(answer)) return undefined;
   if (card.kind !== 'ask') return `${id} asks no question; it reports: ${sanitizeText(card.evidence[0] ?? card.code)}`;
   return sanitizeText(describeOtherAnswers(card, answer) ?? '');
+}
+
+/** The message for a card that was answered or has expired. */
+export function describeNotOpen(card: Card, atMs: number): string {
+  if (card.answer !== undefined) return describeEarlierAnswer(card);
+  const ago = card.expiresAtMs === undefined ? '' : ` ${formatTimeSpan(atMs - card.expiresAtMs)} ago`;
+  return `${sanitizeText(card.id)} expired${ago}: the action was not approved in time`;
 }
 
 /** The message for a card that has an answer already. */

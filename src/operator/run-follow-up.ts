@@ -1,5 +1,7 @@
 /** Decides how a halted, paused or lost agent run continues: retry, narrow, pause, replan or dismiss. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnswerWords } from '../chains/run/approval/stored-card.ts';
 import { type Card, type CardAction, describeOtherAnswers } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cardKeepMs, shownInputMax } from '../core/limits.ts';
@@ -7,7 +9,7 @@ import { makeInputChanges, requestId } from '../guard/internal.ts';
 import type { Change, CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, makePromptChange, type RunRecord, readRuns, writeRun } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
-import { answerInStore, describeEarlierAnswer, findByIdPrefix, isOpen, readCards } from './cards.ts';
+import { answerInStore, describeEarlierAnswer, findCard } from './cards.ts';
 import { sanitizeText } from './format.ts';
 
 /** A decision about a halted run. */
@@ -60,18 +62,19 @@ export async function followUpOnRun(
   followUp: RunFollowUp,
   operator: Operator,
   canResume = true,
+  words: AnswerWords = {},
 ): Promise<FollowUpResult> {
-  const atMs = store.clock.nowMs();
-  const card = findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
-  const run = (await readRuns(store)).find((each) => each.card === card.id);
+  const found = await findCard(store, idPrefix);
+  const run = await findRunOf(store, found);
+  const card = store.card(found.id) ?? found; // The run that ends now has added its actions.
   const { action } = followUp;
-  if (run === undefined) return recordAnswer(store, card, followUp, operator);
+  if (run === undefined) return recordAnswer(store, card, followUp, operator, words);
   const isAwaited = run.state === 'waiting' && isAlive(run.owner);
   if (!isAwaited && !canResume && (action === 'retry' || action === 'narrow')) throw needsTerminalError(card, action);
   // The waiting process reads the new request from the record as soon as it sees the answer.
   const hasPrompt = isAwaited && 'prompt' in followUp && followUp.prompt !== undefined;
   const together = hasPrompt ? [makePromptChange(store, run.task, followUp.prompt)] : [];
-  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together);
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together, words);
   await store.shared.settled();
   if (isAwaited) return { card: answeredCard, status: 'forwarded' };
   switch (action) {
@@ -86,6 +89,26 @@ export async function followUpOnRun(
       return { card: answeredCard, status: action === 'replan' ? 'replanned' : 'dismissed' };
   }
 }
+
+/** The stored run of a card. A run that ends its agent after the halt is waited for: then it has its card. */
+async function findRunOf(store: CrossProcessStore, { id, task, kind, state }: Card): Promise<RunRecord | undefined> {
+  const isEnding = ({ task: root, state: runState, owner }: RunRecord) =>
+    kind === 'halt' &&
+    state === 'open' &&
+    runState === 'running' &&
+    (task === root || task.startsWith(`${root}/`)) &&
+    isAlive(owner);
+  for (let waitedMs = 0; ; waitedMs += endingPollMs) {
+    const runs = await readRuns(store);
+    const run = runs.find((each) => each.card === id);
+    if (run !== undefined || waitedMs >= endingPatienceMs || !runs.some(isEnding)) return run;
+    await sleep(endingPollMs);
+  }
+}
+
+/** How long an answer waits for a run that still ends its agent, and how often it looks. */
+const endingPatienceMs = 5_000;
+const endingPollMs = 50;
 
 function needsTerminalError(card: Card, action: 'retry' | 'narrow'): SwitchgearError {
   const command = `switchgear inbox ${action} ${sanitizeText(card.id)}${action === 'narrow' ? ' "REQUEST"' : ''}`;
@@ -103,12 +126,13 @@ async function recordAnswer(
   card: Card,
   followUp: RunFollowUp,
   operator: Operator,
+  words: AnswerWords,
 ): Promise<FollowUpResult> {
   const { action } = followUp;
   const request = 'prompt' in followUp ? followUp.prompt?.slice(0, shownInputMax) : undefined;
   // The waiting program reads the request as soon as it sees the answer.
   const together = request === undefined ? [] : makeInputChanges(store, requestId(card.id), request, cardKeepMs);
-  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together);
+  const answeredCard = await answerRunCard(store, card, cardActions[action], operator, together, words);
   await store.shared.settled();
   return { card: answeredCard, status: action === 'dismiss' ? 'dismissed' : 'recorded' };
 }
@@ -123,8 +147,9 @@ async function answerRunCard(
   action: CardAction,
   operator: Operator,
   together: readonly Change[] = [],
+  words: AnswerWords = {},
 ): Promise<Card> {
-  const { status, card: answeredCard } = await answerInStore(store, card, action, operator, together);
+  const { status, card: answeredCard } = await answerInStore(store, card, action, operator, together, words);
   if (status === 'taken' && answeredCard !== undefined) return answeredCard;
   throw new SwitchgearError(
     'not_answered',
@@ -136,13 +161,16 @@ async function answerRunCard(
 
 /** Marks a run as paused and opens a card with which a person resumes it. */
 export function pauseRun(store: Store, record: RunRecord, choices: HaltChoices): Card {
-  const card = makePausedCard(record, choices);
+  const halted = record.card === undefined ? undefined : store.card(record.card);
+  const card = { ...makePausedCard(record, choices, halted), openedWallMs: store.clock.wallMs() };
+  const { task, session, agent } = record;
   store.putCard(card);
+  store.append({ type: 'card-changed', card }, { task, session, agent }, store.clock.nowMs());
   writeRun(store, { ...record, state: 'paused', card: card.id });
   return card;
 }
 
-function makePausedCard({ task, agent, carried }: RunRecord, choices: HaltChoices): Card {
+function makePausedCard({ task, agent, carried }: RunRecord, choices: HaltChoices, halted: Card | undefined): Card {
   const reason = carried?.stop === undefined ? '' : ` after ${carried.stop.code.replaceAll('_', ' ')}`;
   return {
     id: `card-paused-${task}`,
@@ -153,5 +181,8 @@ function makePausedCard({ task, agent, carried }: RunRecord, choices: HaltChoice
     evidence: [`${agent} is paused${reason}: its process has ended, and its clock is stopped until it is resumed`],
     actions: cardActionsFor(choices).filter((action) => action !== 'pause'),
     state: 'open',
+    agent,
+    ...(halted?.counts && { counts: halted.counts }),
+    ...(halted?.raise && { raise: halted.raise }),
   };
 }

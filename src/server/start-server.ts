@@ -7,11 +7,12 @@ import { SwitchgearError } from '../core/error.ts';
 import { createRecentEntries } from '../operator/board/recent-entries.ts';
 import { createTaskFamilies } from '../operator/board/task-families.ts';
 import { createCardHistoryReader } from '../operator/inbox/card-history.ts';
+import { wakeSnoozedCards } from '../operator/inbox/snooze.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { type AlertOptions, watchAlerts } from './alerts/watch-alerts.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createEventFeed } from './http/event-feed.ts';
-import { requestTimeoutMs, serverConnectionsMax, serverPortsTried } from './http/limits.ts';
+import { requestTimeoutMs, serverConnectionsMax, serverPortsTried, snoozeCheckMs } from './http/limits.ts';
 import type { Route, ServerContext } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { makeToken, type Role, startTokenName } from './http/tokens.ts';
@@ -90,6 +91,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   server.maxConnections = serverConnectionsMax;
   server.on('clientError', (_, socket) => socket.destroy());
   port = await listenOnFreePort(server, host, options.port);
+  const stopWaking = wakeRegularly(store);
   const name = allowedHosts[0] ?? (host.includes(':') ? `[${host}]` : host);
   const address = /:\d+$/.test(name) && !name.endsWith(']') ? name : `${name}:${port}`;
   const pageUrl = (options.publicUrl ?? `${scheme}://${address}`).replace(/\/+$/, '');
@@ -99,10 +101,21 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     url: `${scheme}://${address}/#token=${token}`,
     token,
     async close() {
+      stopWaking();
       await alerts?.close();
       await closeServer(server, context);
     },
   };
+}
+
+/** Brings snoozed cards back when their time is over; returns a function that stops it. */
+function wakeRegularly(store: CrossProcessStore): () => void {
+  const { clock } = store;
+  let cancel = clock.after(snoozeCheckMs, function check() {
+    cancel = clock.after(snoozeCheckMs, check);
+    wakeSnoozedCards(store).catch(() => undefined); // The store is away; the next check tries again.
+  });
+  return () => cancel();
 }
 
 async function listenOnFreePort(server: Server, host: string, first: number): Promise<number> {

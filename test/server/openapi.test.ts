@@ -28,6 +28,7 @@ function examples({ type, enum: words, minimum = 0, maximum = 0, minLength = 0, 
   if (type === 'boolean') return { right: [true, false], wrong: 'perhaps' };
   if (type === 'string') return { right: ['x'.repeat(Math.max(1, minLength)), 'x'.repeat(maxLength)], wrong: 7 };
   if (type === undefined) return { right: [null, { any: 'value' }], wrong: undefined };
+  if (type === 'array') return { right: [['nothing']], wrong: [] };
   return { right: [minimum, maximum], wrong: maximum + 1 };
 }
 

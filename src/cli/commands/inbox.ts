@@ -2,17 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import type { StandingApproval } from '../../chains/run/approval/standing-approvals.ts';
-import { type CardAction, type CardRaise, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
+import { type CardRaise, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
 import { formatCents, formatUse } from '../../core/quote.ts';
-import { approvalLifetimes, effectOfVerb, questionActionOf } from '../../operator/answers.ts';
 import {
-  answerQuestion,
   describeCardState,
   describeSubject,
-  findAbandonedRun,
   findByIdPrefix,
   isInState,
   isOpen,
@@ -21,6 +18,7 @@ import {
   sortByKind,
 } from '../../operator/cards.ts';
 import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import { approvalLifetimes, decidedCardsMax } from '../../operator/inbox/answers.ts';
 import { createCardHistoryReader } from '../../operator/inbox/card-history.ts';
 import {
   type CardView,
@@ -29,6 +27,7 @@ import {
   sortByUrgency,
   viewCards,
 } from '../../operator/inbox/card-view.ts';
+import { snoozeCard, snoozeEffect, snoozeMaxSecs, snoozeMinSecs } from '../../operator/inbox/snooze.ts';
 import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import {
@@ -41,31 +40,33 @@ import {
   verbError,
 } from '../command.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
+import { parseDurationSecs } from '../run/options.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
-import { type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';
+import { answerCards, type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';
+
+/** The most arguments of verbs that do not take several ids. */
+const maxPositionals: Readonly<Record<string, number>> = { list: 2, show: 2, standing: 2, narrow: 3, replan: 3 };
 
 export const command: Command = {
   usage: [
     'inbox list [--all|--snoozed]     list open questions, halts and notices; also closed ones; only snoozed ones',
-    'inbox show ID                    show one card in full; a prefix of the id is enough',
+    'inbox show ID                    show one card in full; a prefix of the id is enough; answers take several IDs',
     'inbox approve ID [--for F]       approve: F is once (the default), run or always; --edit FILE: other arguments',
-    'inbox decline ID                 decline; --by TEXT is a note beside the user, also with approve',
+    'inbox decline ID [--note T]      decline; T reaches the agent; --by TEXT is a note beside the user',
+    'inbox snooze ID --for 1h         hide a card for a time; nothing is decided, and a question still expires',
     'inbox standing [--drop ID]       list standing approvals, or withdraw one',
     ...runUsage,
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(
-      args,
-      ['--json', '--all', '--snoozed'],
-      args[0] === 'narrow' || args[0] === 'replan' ? 3 : 2,
-      ['--store', '--for', '--edit', '--by', '--drop'],
-    );
-    const verbs: Readonly<Record<string, InboxVerb>> = { list, show, approve, decline, standing, ...runVerbs };
+    const positionalsMax = maxPositionals[args[0] ?? ''] ?? decidedCardsMax + 1;
+    const options = ['--store', '--for', '--edit', '--by', '--note', '--limit', '--drop'];
+    const parsedArgs = readArgs(args, ['--json', '--all', '--snoozed'], positionalsMax, options);
+    const verbs: Readonly<Record<string, InboxVerb>> = { list, show, approve, decline, standing, snooze, ...runVerbs };
     const [verbName = 'list', id] = parsedArgs.positionals;
     const verb = Object.hasOwn(verbs, verbName) ? verbs[verbName] : undefined;
     if (verb === undefined) throw verbError('inbox', Object.keys(verbs), verbName);
-    const needsCard = verb === show || verb === approve || verb === decline || Object.hasOwn(runVerbs, verbName);
+    const needsCard = [show, approve, decline, snooze].includes(verb) || Object.hasOwn(runVerbs, verbName);
     if (needsCard && !id) throw usageError(`missing argument ID: switchgear inbox ${verbName} ID`);
     if (!needsCard && id !== undefined)
       throw usageError(`too many arguments: inbox ${verbName} takes none, got ${JSON.stringify(id)}`);
@@ -202,10 +203,14 @@ const approve: InboxVerb = (store, parsedArgs, terminal) => {
   const known = approvalLifetimes.find((each) => each === lifetime);
   if (known === undefined) throw usageError(`--for must be once, run or always, got ${JSON.stringify(lifetime)}`);
   const path = parsedArgs.values.get('--edit');
-  if (path === undefined) return answerCard(store, parsedArgs, terminal, questionActionOf(known));
+  const ids = parsedArgs.positionals.slice(1);
+  const note = parsedArgs.values.get('--note');
+  if (path === undefined)
+    return answerCards(store, ids, { verb: 'approve', lifetime: known, note }, parsedArgs, terminal);
   // An edit is for one call: no approval for longer may grow out of it.
   if (parsedArgs.values.has('--for')) throw usageError('--edit approves one call: it cannot be combined with --for');
-  return answerCard(store, parsedArgs, terminal, 'approve_edited', readEditedArgs(path));
+  if (ids.length > 1) throw usageError('--edit approves one call: it takes one ID');
+  return answerCards(store, ids, { verb: 'approve', editedArgs: readEditedArgs(path), note }, parsedArgs, terminal);
 };
 
 /** Reads a file with edited arguments, which must be JSON. */
@@ -220,34 +225,23 @@ function readEditedArgs(path: string): string {
   return text;
 }
 
-const decline: InboxVerb = (store, parsedArgs, terminal) => answerCard(store, parsedArgs, terminal, 'decline');
+const decline: InboxVerb = (store, parsedArgs, terminal) => {
+  const answer = { verb: 'decline', note: parsedArgs.values.get('--note') } as const;
+  return answerCards(store, parsedArgs.positionals.slice(1), answer, parsedArgs, terminal);
+};
 
-async function answerCard(
-  store: CrossProcessStore,
-  parsedArgs: ParsedArgs,
-  terminal: Terminal,
-  answer: CardAction,
-  editedArgs?: string,
-): Promise<number> {
-  const effect = effectOfVerb(answer === 'decline' ? 'decline' : 'approve');
-  const operator = await identifyOperator(store, parsedArgs, terminal, effect);
-  const card = await answerQuestion(store, parsedArgs.positionals[1]!, answer, operator, editedArgs);
-  if (parsedArgs.switches.has('--json')) {
-    terminal.out(JSON.stringify(card, null, 2));
-    return exitCodes.ok;
-  }
-  const done = answer === 'decline' ? 'declined' : 'approved';
-  terminal.out(`${done} ${sanitizeText(card.id)}: ${sanitizeText(describeSubject(card))}`);
-  const run = await findAbandonedRun(store, card);
-  if (run !== undefined) {
-    const { makeCommandHints } = await import('../chain/runs.ts');
-    const { storeOption } = makeCommandHints(parsedArgs, store.clock);
-    terminal.out(
-      `No process runs it now; resume it with: switchgear chain resume ${sanitizeText(run.id)}${storeOption}`,
-    );
+const snooze: InboxVerb = async (store, parsedArgs, terminal) => {
+  const secs = parseDurationSecs(parsedArgs.values, '--for', snoozeMinSecs);
+  if (secs === undefined) throw usageError('missing option --for: switchgear inbox snooze ID --for 1h');
+  if (secs > snoozeMaxSecs) throw usageError(`--for must be at most ${snoozeMaxSecs / 86_400}d`);
+  const operator = await identifyOperator(store, parsedArgs, terminal, snoozeEffect);
+  for (const id of parsedArgs.positionals.slice(1)) {
+    const card = await snoozeCard(store, id, secs, operator);
+    if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(card, null, 2));
+    else terminal.out(`${sanitizeText(card.id)}: hidden for ${formatTimeSpan(secs * 1000)}; nothing is decided`);
   }
   return exitCodes.ok;
-}
+};
 
 async function standing(store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal): Promise<number> {
   const { values, switches } = parsedArgs;

@@ -6,6 +6,7 @@ import { effectsOfOrders, giveTaskOrder, type TaskOrderResult } from '../../oper
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
+import { withStoreVariable } from './inbox-follow-up.ts';
 import { parseOrderRequest } from './order-args.ts';
 
 export const haltCommand = createOrderCommand('halt', [
@@ -17,7 +18,7 @@ export const pauseCommand = createOrderCommand('pause', [
 ]);
 
 export const resumeCommand = createOrderCommand('resume', [
-  'resume TASK|--all                resume a paused task, or all',
+  'resume TASK|--all                resume a paused task, or all; a run that was paused in the inbox starts again',
 ]);
 
 function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command {
@@ -29,7 +30,11 @@ function createOrderCommand(order: TaskOrder, usage: readonly string[]): Command
       const request = parseOrderRequest(parsedArgs, 'TASK');
       return withStore(findStoreAddress(parsedArgs, terminal), async (store) => {
         const operator = await identifyOperator(store, parsedArgs, terminal, effectsOfOrders[order]);
-        const result = await giveTaskOrder(store, order, { ...request, ...operator });
+        const result = await giveTaskOrder(store, order, { ...request, ...operator }, true);
+        if (result.status === 'to-resume') {
+          const { resumeRun } = await import('../run/resume.ts');
+          return resumeRun(store, result.run, { action: 'retry' }, withStoreVariable(parsedArgs, terminal));
+        }
         if (result.status === 'ended')
           return reportLostRun(request.target!, result, parsedArgs.switches.has('--json'), terminal);
         return reportOrder(order, request.target, result, parsedArgs.switches.has('--json'), terminal);

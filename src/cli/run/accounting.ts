@@ -377,7 +377,11 @@ function addTotals(a: RunTotals, b: RunTotals | undefined): RunTotals {
 }
 
 /** The raised limits of a subagent that reached a limit of its own; undefined for a halt of the run itself. */
-function raiseSubagentLimits(gear: Switchgear, root: string, { task = root }: Refusal): SubagentLimits | undefined {
+export function raiseSubagentLimits(
+  gear: Switchgear,
+  root: string,
+  { task = root }: Refusal,
+): SubagentLimits | undefined {
   const retry = task === root ? undefined : gear.retryOptions(task);
   return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
 }

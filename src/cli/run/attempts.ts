@@ -9,7 +9,7 @@ import type { TaskOptions } from '../../guard/api.ts';
 import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
 import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
 import { exitCodes } from '../command.ts';
-import type { RunTask } from './accounting.ts';
+import { type RunTask, raiseSubagentLimits } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
 import { askHowToContinue, type HaltAnswer } from './halt-prompt.ts';
@@ -126,7 +126,9 @@ async function handleHalt(
     readPrompt: () => findRun(store, task)?.prompt,
   });
   answerCardFromTerminal(context, card, answer);
-  const start = planNextStart(answer, record, gear.retryOptions(task), freshTask);
+  // The answer may have set the raised limit of a subagent.
+  const below = { ...record.below, ...raiseSubagentLimits(gear, task, end.halt) };
+  const start = planNextStart(answer, { ...record, below }, gear.retryOptions(task), freshTask);
   if (start !== undefined) {
     deleteRun(store, task); // The next attempt has its own record.
     return start;

@@ -62,18 +62,29 @@ function waitForInboxAnswer(
 ): Promise<HaltAnswer> {
   return new Promise((resolve) => {
     let cancelPoll = () => {};
-    stop.addEventListener('abort', () => cancelPoll(), { once: true });
-    const poll = () => {
+    const checkAnswer = (): boolean => {
       store.shared?.refresh();
       const { state, answer } = store.card(card) ?? {};
       const action = state === 'answered' || state === 'used' ? followUpActions[answer!] : undefined;
-      if (action === undefined) cancelPoll = clock.after(answerPollMs, poll, true);
-      else
-        resolve({
-          answeredAt: 'inbox',
-          followUp: action === 'narrow' || action === 'replan' ? { action, prompt: readPrompt() ?? '' } : { action },
-        });
+      if (action === undefined) return false;
+      resolve({
+        answeredAt: 'inbox',
+        followUp: action === 'narrow' || action === 'replan' ? { action, prompt: readPrompt() ?? '' } : { action },
+      });
+      return true;
     };
+    // Hints may be late or missing, so the card is also polled once a second.
+    const poll = () => {
+      if (!checkAnswer()) cancelPoll = clock.after(answerPollMs, poll, true);
+    };
+    const unwatch = store.shared?.watch((hint) => {
+      if (hint.type === 'cell-changed' && hint.key === `card/${card}`) checkAnswer();
+    });
+    const end = () => {
+      cancelPoll();
+      unwatch?.();
+    };
+    stop.addEventListener('abort', end, { once: true });
     poll();
   });
 }

@@ -37,6 +37,9 @@ export function publishHaltCard({ store, gear }: RunCommandContext, halted: Halt
     actions: cardActionsFor(choices),
   };
   store.putCard(haltCard);
+  // Others learn from the journal which answers the card accepts now.
+  const { session, agent } = halted.record;
+  store.append({ type: 'card-changed', card: haltCard }, { task, session, agent }, store.clock.nowMs());
   return haltCard;
 }
 

@@ -130,7 +130,7 @@ function parseDollars(values: ParsedArgs['values'], name: string): number | unde
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /** Parses a duration: `90s`, `30m`, `2h`, `1d`. A number without a unit could mean seconds or minutes. */
-function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: number): number | undefined {
+export function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: number): number | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
   const [, amount, unit] = /^(\d{1,7})([smhd]?)$/.exec(text) ?? [];

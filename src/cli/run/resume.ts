@@ -1,9 +1,11 @@
 /** Continues a halted, paused or lost run in this process, with its counters. */
 
+import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import { toCamelCase } from '../../core/names.ts';
 import { adoptHaltedTask } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
-import { deleteRun, type RunRecord } from '../../supervisor/run-record.ts';
+import { deleteRun, type RunRecord, type SubagentLimits } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
 import { readStoredSettings } from '../policy/stored-settings.ts';
@@ -46,7 +48,9 @@ export async function resumeRun(
     session,
     begin({ gear }) {
       if (carried !== undefined) adoptHaltedTask(gear, run, carried);
-      const start = planNextStart({ followUp }, run, gear.retryOptions(task), {
+      const answered = run.card === undefined ? undefined : store.card(run.card);
+      const raised = { ...run, below: raiseBelow(run.below, answered) };
+      const start = planNextStart({ followUp }, raised, gear.retryOptions(task), {
         parent: null,
         limits: options.limits,
       });
@@ -56,4 +60,13 @@ export async function resumeRun(
       return start;
     },
   });
+}
+
+/** The limits of subagents, with the one that the answer to the card of a subagent has set. */
+function raiseBelow(below: SubagentLimits = {}, card: Card | undefined): SubagentLimits {
+  const { agent = '', raise, raisedTo } = card ?? {};
+  const limits = Object.hasOwn(below, agent) ? below[agent] : undefined;
+  if (limits === undefined || raise === undefined || raisedTo === undefined) return below;
+  const name = toCamelCase(raise.setting.slice('task.'.length));
+  return { ...below, [agent]: { ...limits, [name]: Math.min(raisedTo, raise.max) } };
 }

@@ -1,6 +1,7 @@
 /** Questions to a person through a host: what was asked first under a call id, and what the answer is for. */
 
 import { evictOldest } from '../../core/bounded.ts';
+import { withNote } from '../../core/card.ts';
 import { countedIdsMax } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer } from '../../ports/approver.ts';
@@ -101,7 +102,10 @@ export class HostQuestions {
     const question = `${site.agent} wants to call ${name}${why}${shown === undefined ? '' : `, ${shown}`}`;
     const answer = await this.#answer(question, args);
     askedDigests.get(runtime)?.byCall.delete(askedKey(runtime, site, id ?? ''));
-    if (answer?.approved === false) return { ...unanswered, code: 'rule_declined' };
+    if (answer?.approved === false) {
+      const reason = withNote(stop.reason, answer.by, answer.note);
+      return { ...unanswered, code: 'rule_declined', ...(reason !== undefined && { reason }) };
+    }
     if (answer?.approved !== true) return unanswered;
     if (change !== undefined) return { ...unanswered, reason: change };
     if (answer.args === undefined) return { by: answer.by, stop, digest };

@@ -3,7 +3,7 @@
  * approved.
  */
 
-import type { QuestionCard } from '../../core/card.ts';
+import { type QuestionCard, withNote } from '../../core/card.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
@@ -77,7 +77,7 @@ export async function askPerson(
   }
   const said = !answer.approved ? 'decline' : edit === undefined ? 'approve' : 'approve_edited';
   updateCard(runtime, card.id, { type: 'card-answered', atMs, answer: said, by });
-  if (!answer.approved) return no('rule_declined');
+  if (!answer.approved) return no('rule_declined', withNote(stop.reason, by, answer.note));
   // An approval is used once, by the call that asked.
   updateCard(runtime, card.id, { type: 'card-used', atMs, digest: checked?.digest });
   return edit === undefined ? by : { by, args: edit as readonly unknown[] };

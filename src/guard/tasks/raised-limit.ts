@@ -23,8 +23,10 @@ export function findRaise(
   const used = typeof counters.actual === 'number' ? Math.ceil(counters.actual) : before;
   const highest = highestOf(name);
   const max = Math.min(before * 2 ** Math.max(0, raisesMax - countRaises(task)), highest);
-  const min = Math.min(Math.max(used, before) + 1, max);
-  const suggested = Math.min(Math.max(before * 2, min), max);
+  // One answer of a model can cost more than twice the limit, and stays counted.
+  const isOvershot = (name === 'maxSpendCents' || name === 'maxTokens') && used >= before * 2;
+  const suggested = Math.min(isOvershot ? used + 1 : before * 2, max);
+  const min = Math.min(Math.max(used, before) + 1, suggested);
   return { name, before, raise: { setting: `task.${toSnakeCase(name)}`, suggested, min, max } };
 }
 

@@ -116,11 +116,13 @@ export function captureTask(gear: Switchgear, task: string): CarriedTask | undef
 /** Registers a halted task of another process as if it had been halted here. */
 export function adoptHaltedTask(
   gear: Switchgear,
-  { task: id, agent, session }: { readonly task: string; readonly agent: string; readonly session: string },
+  run: Pick<TaskState, 'agent' | 'session' | 'card'> & { readonly task: string },
   { limits, raises, budget, stop = lost }: CarriedTask,
 ): void {
+  const { task: id, agent, session, card } = run;
   const cells = { budget: { state: budget } };
-  runtimeOf(gear).halted.set(id, { id, agent, session, limits, raises, haltStop: stop, cells } as TaskState);
+  const halted = { id, agent, session, limits, raises, haltStop: stop, cells, ...(card !== undefined && { card }) };
+  runtimeOf(gear).halted.set(id, halted as TaskState);
 }
 
 /** The stop of a lost task, which reached no limit, so none is raised. */

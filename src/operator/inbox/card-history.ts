@@ -2,6 +2,7 @@
 
 import type { Entry, EntryType } from '../../core/event.ts';
 import { journalEntriesMax } from '../../core/limits.ts';
+import type { TaskSettings } from '../../core/settings.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { describeEntry } from '../format-entry.ts';
 import { findLastSeq, readJournalEntries } from '../journal.ts';
@@ -20,10 +21,18 @@ export interface TaskEvent {
   readonly words: string;
 }
 
+/** The task with which a halted one was started again, and its limits. */
+export interface TaskRetry {
+  readonly task: string;
+  readonly limits: TaskSettings;
+}
+
 /** What the journal has about cards and their tasks. */
 export interface CardHistory {
   /** The times of cards by id, for cards that have none themselves. */
   readonly times: ReadonlyMap<string, CardTimes>;
+  /** The tasks that were started again, by the id of the halted task. */
+  readonly retries: ReadonlyMap<string, TaskRetry>;
   /** The last events of a task, oldest first. */
   lastEvents(task: string): readonly TaskEvent[];
 }
@@ -37,8 +46,10 @@ const tasksRemembered = 2_000;
 export function createCardHistoryReader({ shared }: CrossProcessStore): () => Promise<CardHistory> {
   const times = new Map<string, CardTimes>();
   const events = new Map<string, readonly Entry[]>();
+  const retries = new Map<string, TaskRetry>();
   const history: CardHistory = {
     times,
+    retries,
     lastEvents: (task) => (events.get(task) ?? []).map(toTaskEvent),
   };
   let last: number | undefined;
@@ -50,6 +61,10 @@ export function createCardHistoryReader({ shared }: CrossProcessStore): () => Pr
       last = entry.seq;
       if (entry.type === 'card-changed') learnTimes(entry.card.id, entry.card.state === 'open', entry.wallMs);
       else if (entry.task !== undefined) remember(entry.task, entry);
+      if (entry.type === 'task-started' && entry.retryOf !== undefined) {
+        if (retries.size >= tasksRemembered) retries.delete(retries.keys().next().value!);
+        retries.set(entry.retryOf, { task: entry.task ?? '', limits: entry.limits });
+      }
     }
     return history;
   }

@@ -5,6 +5,7 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { isAlive, type RunRecord, readRuns } from '../../supervisor/run-record.ts';
 import { isOpen, loadReadableCard } from '../cards.ts';
 import type { CardHistory, TaskEvent } from './card-history.ts';
+import { createEffectReader, type Effect, type EffectReader } from './effects.ts';
 
 /** What is at stake with a card. */
 export type Risk = NonNullable<Card['risk']>;
@@ -40,6 +41,8 @@ export interface CardView extends QuestionCard {
   /** The ids of the equal open cards, without its own. */
   readonly equals: readonly string[];
   readonly details: CardDetails;
+  /** What the answer has done, as the store has it now; absent while the card is open. */
+  readonly effect?: Effect;
 }
 
 const riskRank: Readonly<Record<Risk, number>> = { high: 0, medium: 1, low: 2 };
@@ -98,6 +101,14 @@ function causeOf({ id, kind, task, agent = '', code, counters, evidence, actions
   }
 }
 
+/** The open cards that are equal to a card, the longest open first. Snoozed ones are left alone. */
+export function findEqualCards(cards: readonly Card[], card: Card, atMs: number): readonly Card[] {
+  const cause = causeOf(card);
+  return cards
+    .filter((each) => each.id !== card.id && isOpen(each, atMs) && !isSnoozed(each, atMs) && causeOf(each) === cause)
+    .toSorted((left, right) => (left.openedWallMs ?? 0) - (right.openedWallMs ?? 0));
+}
+
 /** Makes the views of cards: with the input of open questions, the times and last events of the journal. */
 export async function viewCards(
   store: CrossProcessStore,
@@ -105,7 +116,8 @@ export async function viewCards(
   folded: readonly FoldedCard[],
 ): Promise<readonly CardView[]> {
   const runs = new Map((await readRuns(store)).flatMap((run) => (run.card === undefined ? [] : [[run.card, run]])));
-  return Promise.all(folded.map((each) => viewCard(store, history, each, runs.get(each.card.id))));
+  const readEffect = createEffectReader(store, history);
+  return Promise.all(folded.map((each) => viewCard(store, history, each, runs.get(each.card.id), readEffect)));
 }
 
 async function viewCard(
@@ -113,11 +125,13 @@ async function viewCard(
   history: CardHistory,
   { card, equals }: FoldedCard,
   run: RunRecord | undefined,
+  readEffect: EffectReader,
 ): Promise<CardView> {
   const { clock } = store;
   const times = { ...history.times.get(card.id), ...pickTimes(card) };
   const open = isOpen(card, clock.nowMs());
   const agent = card.agent ?? run?.agent;
+  const effect = open ? undefined : await readEffect(card.state === 'open' ? { ...card, state: 'expired' } : card);
   return {
     ...(await loadReadableCard(store, card)),
     ...(agent !== undefined && { agent }),
@@ -127,6 +141,7 @@ async function viewCard(
     count: 1 + equals.length,
     equals: equals.map(({ id }) => id),
     details: describeDetails(card, history, run),
+    ...(effect && { effect }),
   };
 }
 

@@ -29,3 +29,5 @@ export const streamLagMax = 10_000;
 export const streamPollMs = 100;
 export const streamBeatMs = 15_000;
 export const streamStuckMs = 60_000;
+/** How often the server looks for snoozed cards whose time is over. */
+export const snoozeCheckMs = 500;

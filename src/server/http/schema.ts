@@ -13,6 +13,12 @@ export type Schema =
   | (Described & { readonly type: 'string'; readonly maxLength: number; readonly minLength?: number })
   | (Described & { readonly type: 'integer' | 'number'; readonly minimum: number; readonly maximum: number })
   | (Described & { readonly type: 'boolean' })
+  | (Described & {
+      readonly type: 'array';
+      readonly items: { readonly type: 'string'; readonly maxLength: number; readonly minLength?: number };
+      readonly minItems: number;
+      readonly maxItems: number;
+    })
   | (Described & { readonly type?: never });
 
 /** The schema of a query or a body. */
@@ -32,7 +38,9 @@ type ValueOf<S> = S extends { readonly enum: readonly (infer E)[] }
       ? number
       : S extends { readonly type: 'boolean' }
         ? boolean
-        : unknown;
+        : S extends { readonly type: 'array' }
+          ? readonly string[]
+          : unknown;
 
 /** The type of an object that passed a schema. */
 export type Checked<O extends ObjectSchema> = {
@@ -94,6 +102,12 @@ function findProblem(schema: Schema, value: unknown): string | undefined {
       const isNumber = typeof value === 'number' && (type === 'number' || Number.isSafeInteger(value));
       if (isNumber && value >= minimum && value <= maximum) return undefined;
       return `${type === 'integer' ? 'a whole number' : 'a number'} from ${minimum} to ${maximum}`;
+    }
+    case 'array': {
+      const { items, minItems, maxItems } = schema;
+      const isList = Array.isArray(value) && value.length >= minItems && value.length <= maxItems;
+      const problem = isList ? value.map((item) => findTextProblem(items, item)).find(Boolean) : '';
+      return problem === undefined ? undefined : `a list of ${minItems} to ${maxItems} texts`;
     }
     case undefined:
       return undefined;

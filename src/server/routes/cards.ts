@@ -1,19 +1,54 @@
 /** The routes of the inbox: cards, their answers, and standing approvals. */
 
 import { type Card, cardActions } from '../../core/card.ts';
-import { reasonLengthMax, shownInputMax } from '../../core/limits.ts';
-import { answerFromInbox, approvalLifetimes, effectOfVerb, inboxVerbs } from '../../operator/answers.ts';
-import { cardStates, findByIdPrefix, isInState, readCards } from '../../operator/cards.ts';
+import { nameLengthMax, reasonLengthMax, shownInputMax } from '../../core/limits.ts';
+import { cardStates, findCard, isInState, readCards } from '../../operator/cards.ts';
+import {
+  type AnswerEffect,
+  answerFromInbox,
+  answerSeveral,
+  approvalLifetimes,
+  decidedCardsMax,
+  effectOfVerb,
+  type InboxAnswer,
+  inboxVerbs,
+} from '../../operator/inbox/answers.ts';
 import { foldCards, sortByAnswer, sortByUrgency, viewCards } from '../../operator/inbox/card-view.ts';
+import { snoozeCard, snoozeEffect, snoozeMaxSecs, snoozeMinSecs } from '../../operator/inbox/snooze.ts';
 import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import { answerRowsMax } from '../http/limits.ts';
 import { defineRoute, type Route, type ServerContext } from '../http/route.ts';
-import { objectSchema } from '../http/schema.ts';
+import { type Checked, type ObjectSchema, objectSchema } from '../http/schema.ts';
 
-const note = {
-  type: 'string',
-  maxLength: reasonLengthMax,
-  description: 'A note that is kept with the answer.',
+const answerFields = {
+  answer: { type: 'string', enum: inboxVerbs },
+  for: { type: 'string', enum: approvalLifetimes, description: 'How long an approval holds; once by default.' },
+  edit: {
+    description: 'Arguments in place of those of the call that asks, where the card offers approve_edited.',
+  },
+  request: {
+    type: 'string',
+    maxLength: shownInputMax,
+    description: 'The smaller request of narrow, or the words for a new plan of replan.',
+  },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The new limit of retry, within details.raise of the card; the suggested one by default.',
+  },
+  equals: {
+    type: 'integer',
+    minimum: 0,
+    maximum: decidedCardsMax,
+    description:
+      'How many equal open cards the answer also decides; all equal questions by default, and no other cards.',
+  },
+  note: {
+    type: 'string',
+    maxLength: reasonLengthMax,
+    description: 'Words that are kept with the answer; those of decline reach the agent.',
+  },
 } as const;
 
 export const cardRoutes: readonly Route[] = [
@@ -57,7 +92,7 @@ export const cardRoutes: readonly Route[] = [
     access: 'viewer',
     answer: 'The card; an open question has the arguments of its call, with secrets masked.',
     async handle({ context, params }) {
-      const card = findByIdPrefix(await readCards(context.store), params.id!, 'card');
+      const card = await findCard(context.store, params.id!);
       return { card: await showCard(context, card) };
     },
   }),
@@ -66,36 +101,57 @@ export const cardRoutes: readonly Route[] = [
     path: '/api/cards/{id}/answer',
     summary: 'Answer a card, as switchgear inbox does.',
     access: 'operator',
-    body: objectSchema(
-      {
-        answer: { type: 'string', enum: inboxVerbs },
-        for: { type: 'string', enum: approvalLifetimes, description: 'How long an approval holds; once by default.' },
-        edit: {
-          description: 'Arguments in place of those of the call that asks, where the card offers approve_edited.',
-        },
-        request: {
-          type: 'string',
-          maxLength: shownInputMax,
-          description: 'The smaller request of narrow, or the words for a new plan of replan.',
-        },
-        note,
-      },
-      'answer',
-    ),
+    body: objectSchema(answerFields, 'answer'),
     answer: 'The card as it is in the store after the answer, and what the answer did.',
     async handle({ context, params, body, authorize }) {
-      const { answer: verb, for: lifetime, request, edit } = body;
-      const editedArgs = edit === undefined ? undefined : JSON.stringify(edit);
-      const operator = await authorize(effectOfVerb(verb!), body.note);
-      const answer = { verb: verb!, lifetime, request, editedArgs };
-      const effect = await answerFromInbox(context.store, params.id!, answer, operator);
-      const cards = await readCards(context.store);
-      const card = cards.find(({ id }) => id === effect.card.id) ?? effect.card;
-      const { status, pausedCard, abandonedRun } = effect;
-      return {
-        card: await showCard(context, card),
-        effect: { status, ...(pausedCard && { pausedCard }), ...(abandonedRun !== undefined && { abandonedRun }) },
-      };
+      const answer = readAnswer(body);
+      const operator = await authorize(effectOfVerb(answer.verb), body.note);
+      const { store, readCardHistory: readHistory } = context;
+      const effect = await answerFromInbox(store, params.id!, answer, operator, { readHistory });
+      return showEffect(context, effect);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/cards/answer',
+    summary: 'Give the same answer to several cards.',
+    access: 'operator',
+    body: objectSchema(
+      {
+        ids: {
+          type: 'array',
+          minItems: 1,
+          maxItems: decidedCardsMax,
+          items: { type: 'string', minLength: 1, maxLength: nameLengthMax },
+        },
+        ...answerFields,
+      },
+      'ids',
+      'answer',
+    ),
+    answer: 'A result for each id: the card and the effect, or the error.',
+    async handle({ context, body, authorize }) {
+      const answer = readAnswer(body);
+      const operator = await authorize(effectOfVerb(answer.verb), body.note);
+      const { store, readCardHistory: readHistory } = context;
+      const results = await answerSeveral(store, body.ids!, answer, operator, { readHistory });
+      const shown = results.map(async (result) =>
+        'effect' in result ? { id: result.id, ...(await showEffect(context, result.effect)) } : result,
+      );
+      return { results: await Promise.all(shown) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/cards/{id}/snooze',
+    summary:
+      'Hide a card for a time, as switchgear inbox snooze does: nothing is decided, and a question still expires.',
+    access: 'operator',
+    body: objectSchema({ secs: { type: 'integer', minimum: snoozeMinSecs, maximum: snoozeMaxSecs } }, 'secs'),
+    answer: 'The card as it is in the store after it; the list has it again when the time is over.',
+    async handle({ context, params, body, authorize }) {
+      const card = await snoozeCard(context.store, params.id!, body.secs!, await authorize(snoozeEffect));
+      return { card: await showCard(context, card) };
     },
   }),
   defineRoute({
@@ -119,6 +175,25 @@ export const cardRoutes: readonly Route[] = [
     },
   }),
 ];
+
+function readAnswer(body: Checked<ObjectSchema & { readonly properties: typeof answerFields }>): InboxAnswer {
+  const { answer, for: lifetime, request, edit, limit, equals, note } = body;
+  const editedArgs = edit === undefined ? undefined : JSON.stringify(edit);
+  return { verb: answer!, lifetime, request, editedArgs, limit, equals, note };
+}
+
+/** An answered card as it is in the store, and what the answer did. */
+async function showEffect(context: ServerContext, { card, status, ...effect }: AnswerEffect) {
+  const { sentence, released, pausedCard, abandonedRun } = effect;
+  return {
+    card: await showCard(context, card),
+    effect: {
+      ...{ status, sentence, released },
+      ...(pausedCard && { pausedCard }),
+      ...(abandonedRun !== undefined && { abandonedRun }),
+    },
+  };
+}
 
 /** One card as a person reads it, as it is in the store. */
 async function showCard({ store, readCardHistory }: ServerContext, card: Card) {

@@ -3,7 +3,7 @@
  * resumes the run finds the same card, open, answered or expired.
  */
 
-import type { Card, CardAction, QuestionCard } from '../../../core/card.ts';
+import { type Card, type CardAction, type QuestionCard, withNote } from '../../../core/card.ts';
 import { answerPollMs, storeRetryMinMs } from '../../../core/limits.ts';
 import type { Stop } from '../../../core/verdict.ts';
 import {
@@ -67,7 +67,8 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       card: answeredCard,
     });
     const answeredBy = answeredCard.by ?? 'somebody';
-    if (answeredCard.answer === 'decline') return deny('rule_declined', `declined by ${answeredBy}`);
+    if (answeredCard.answer === 'decline')
+      return deny('rule_declined', withNote(`declined by ${answeredBy}`, answeredBy, answeredCard.note));
     await saveApproval(active, runtime, answeredCard, rules, place, answeredBy);
     active.question.approve({ by: answeredBy, card: answeredCard.id, ...subject });
     return answeredBy;
@@ -163,7 +164,10 @@ function waitForAnswer(
       const by = typeof answer.by === 'string' ? answer.by : String(approver!.name);
       // An answer counts once the store has it; the first stored answer stands.
       while (!isOver) {
-        const { status, card: answeredCard } = await answerStoredCard(store, card.id, toCardAction(answer), by);
+        const action = toCardAction(answer);
+        const words = { note: answer.note };
+        const answered = await answerStoredCard(store, card.id, action, by, undefined, [], words);
+        const { status, card: answeredCard } = answered;
         if (status !== 'unavailable') return end(answeredCard);
         await wait(clock, storeRetryMinMs, controller.signal);
       }
