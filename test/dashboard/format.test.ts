@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAgo, formatCents, formatCount, formatSpan, formatUsage } from '../../dashboard/src/logic/format.ts';
+import {
+  formatAgo,
+  formatCents,
+  formatCount,
+  formatSpan,
+  formatUsage,
+  storeCode,
+} from '../../dashboard/src/logic/format.ts';
 
 test('a span has at most two units', () => {
   const spans = [-1, 0, 999, 12_000, 89_999, 90_000, 240_000, 5_399_000, 5_400_000, 7_200_000, 90_000_000, 183_600_000];
@@ -30,4 +37,9 @@ test('one is not many', () => {
     [formatCount(0, 'card'), formatCount(1, 'card'), formatCount(1_000, 'card')],
     ['0 cards', '1 card', '1,000 cards'],
   );
+});
+
+test('the code for a store quotes its name', () => {
+  assert.equal(storeCode('sqlite:/a "b".db'), 'createSwitchgear({ store: sqliteStore({ path: "/a \\"b\\".db" }) })');
+  assert.match(storeCode('redis://host:6379'), /redisStore\(\{ url: "redis:\/\/host:6379" \}\)/);
 });

@@ -60,3 +60,10 @@ export function formatCount(count: number, noun: string): string {
 export function formatAgo(ms: number): string {
   return ms < 5 * second ? 'just now' : `${formatSpan(ms)} ago`;
 }
+
+/** The code with which a program uses a store of this name. */
+export function storeCode(name: string): string {
+  const path = /^sqlite:(.+)$/.exec(name)?.[1];
+  if (path !== undefined) return `createSwitchgear({ store: sqliteStore({ path: ${JSON.stringify(path)} }) })`;
+  return `createSwitchgear({ store: await redisStore({ url: ${JSON.stringify(name)} }) })`;
+}

@@ -7,8 +7,9 @@ import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/e
 import { addKeys } from '../keyboard.ts';
 import { decideAll, select, selected, selectedCards, shownCards } from '../live/decisions.ts';
 import { inbox, inboxLoading, loadMoreCards, reloadInbox, snoozedCount } from '../live/inbox-store.ts';
+import { useResource } from '../live/resource.ts';
 import { type AnswerButton, listCommonAnswers } from '../logic/card-answers.ts';
-import { formatCount } from '../logic/format.ts';
+import { formatCount, storeCode } from '../logic/format.ts';
 import { cardsLoadedMax, type PageCard } from '../logic/inbox-model.ts';
 import { isOperator } from '../state.ts';
 import { AnswerTextDialog } from './inbox/card-actions.tsx';
@@ -60,14 +61,13 @@ function toggleCurrent(): void {
 }
 
 function NoCards() {
+  const { loaded } = useResource<{ readonly store: string }>('/api/store', () => false);
   return (
     <EmptyState icon="check" title="No open cards.">
       <p>A card appears here when an agent is stopped, or asks before it acts. Try:</p>
       <CommandLine text={'switchgear run -- claude -p "…"'} />
-      <p>
-        A program with the library needs a store to be seen here:{' '}
-        <code>createSwitchgear({'{ store: sqliteStore() }'})</code>
-      </p>
+      <p>Runs, hooks and chains are seen by themselves. A program with the library needs this store:</p>
+      <CommandLine text={storeCode(loaded.value.value?.store ?? 'sqlite:agents.db')} />
     </EmptyState>
   );
 }
