@@ -1,10 +1,224 @@
-/** The view Store. */
+/** The view Store: whether it answers, how full it is, which processes and agents use it, and alerts. */
 
-import { EmptyState } from '../components/empty-state.tsx';
+import { Badge } from '../components/badge.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
+import { Meter } from '../components/meter.tsx';
+import { Ago, Until } from '../components/time.tsx';
+import { useResource } from '../live/resource.ts';
+import { formatCount, formatNumber } from '../logic/format.ts';
+import { formatRoute } from '../logic/route.ts';
+import { connection } from '../state.ts';
 import type { View } from './view.ts';
 
+interface StoreAnswer {
+  readonly store: string;
+  readonly health: { readonly state: 'shared' | 'degraded'; readonly reason: string };
+  readonly journal: { readonly first: number; readonly last: number };
+  readonly size: {
+    readonly entries?: number;
+    readonly entriesMax?: number;
+    readonly bytes?: number;
+    readonly bytesMax?: number;
+    readonly cells?: number;
+    readonly cellsMax?: number;
+    readonly keepDays?: number;
+  };
+  readonly processes: readonly {
+    readonly id: string;
+    readonly kind: 'run' | 'library';
+    readonly untilMs: number;
+    readonly isAlive: boolean;
+    readonly tasks: number;
+    readonly agents: readonly string[];
+  }[];
+  readonly agents: readonly {
+    readonly by: 'run' | 'hooks';
+    readonly name: string;
+    readonly id: string;
+    readonly pid?: number;
+  }[];
+  readonly outages: readonly { readonly wallMs: number; readonly type: string; readonly reason: string }[];
+}
+
+const concernsStore = ({ type }: { readonly type: string }) => type.startsWith('store-') || type.startsWith('task-');
+
 function Store() {
-  return <EmptyState icon="hold" title="Nothing here yet." />;
+  const { loaded, reload } = useResource<StoreAnswer>('/api/store', concernsStore, 5_000);
+  const { value, error } = loaded.value;
+  if (value === undefined) return error === undefined ? <LoadingNote /> : <ErrorNote text={error} onRetry={reload} />;
+  return (
+    <>
+      {error !== undefined && <ErrorNote text={error} onRetry={reload} />}
+      <div class="store-panels">
+        <Health value={value} />
+        <Size value={value} />
+      </div>
+      <Processes value={value} />
+      <Alerts />
+      <Outages value={value} />
+    </>
+  );
+}
+
+function Health({ value: { store, health } }: { readonly value: StoreAnswer }) {
+  const isShared = health.state === 'shared' && connection.value.state !== 'store-away';
+  return (
+    <section class="panel" aria-labelledby="store-health">
+      <h2 id="store-health">State</h2>
+      <p>
+        {isShared ? (
+          <Badge tone="good" icon="check" text="Shared" />
+        ) : (
+          <Badge tone="bad" icon="alert" text="Degraded" />
+        )}{' '}
+        {connection.value.state === 'store-away' ? connection.value.reason : health.reason}
+      </p>
+      <p class="dim wrap">
+        <code>{store}</code>
+      </p>
+    </section>
+  );
+}
+
+const mebibyte = 1_048_576;
+
+function Size({ value: { journal, size } }: { readonly value: StoreAnswer }) {
+  const entries = size.entries ?? (journal.last === 0 ? 0 : journal.last - journal.first + 1);
+  const { bytes, bytesMax, cells, cellsMax, keepDays, entriesMax } = size;
+  const inMegabytes = (count: number) => Math.round((count / mebibyte) * 10) / 10;
+  return (
+    <section class="panel" aria-labelledby="store-size">
+      <h2 id="store-size">Size</h2>
+      <div class="meters">
+        <Meter name="Journal entries" used={entries} limit={entriesMax} />
+        {bytes !== undefined && (
+          <Meter
+            name="Megabytes"
+            used={inMegabytes(bytes)}
+            limit={bytesMax === undefined ? undefined : inMegabytes(bytesMax)}
+          />
+        )}
+        {cells !== undefined && <Meter name="Values" used={cells} limit={cellsMax} />}
+      </div>
+      <p class="hint">
+        Entries {formatNumber(journal.first)} to {formatNumber(journal.last)}.
+        {keepDays !== undefined &&
+          ` Entries are kept for ${formatCount(keepDays, 'day')}; beyond the size the oldest go first.`}
+      </p>
+    </section>
+  );
+}
+
+function Processes({ value: { processes, agents } }: { readonly value: StoreAnswer }) {
+  const hasLibrary = processes.some(({ kind, isAlive }) => kind === 'library' && isAlive);
+  return (
+    <section class="store-section" aria-labelledby="store-processes">
+      <h2 id="store-processes">Processes and agents</h2>
+      {processes.length + agents.length === 0 ? (
+        <EmptyState icon="screen" title="No process uses this store now.">
+          <p>
+            <code>switchgear run</code>, hooks and chains use it by themselves. Try:
+          </p>
+          <CommandLine text="switchgear run -- claude -p 'tidy the readme'" />
+        </EmptyState>
+      ) : (
+        <DataTable name="Processes and agents" columns={['Kind', 'Name', 'State', 'Tasks']}>
+          {processes.map(({ id, kind, isAlive, untilMs, tasks, agents: names }) => (
+            <tr key={id}>
+              <td>{kind === 'run' ? 'switchgear run' : 'library'}</td>
+              <th scope="row">
+                {names.length === 0 ? 'a program' : names.join(', ')}
+                <div class="dim note">{id}</div>
+              </th>
+              <td>
+                {isAlive ? (
+                  <>
+                    <Badge tone="good" icon="dot" text="alive" />{' '}
+                    <span class="dim">
+                      next sign within <Until atMs={untilMs} />
+                    </span>
+                  </>
+                ) : (
+                  <Badge tone="plain" icon="question" text="gone" />
+                )}
+              </td>
+              <td>{formatNumber(tasks)}</td>
+            </tr>
+          ))}
+          {agents.map(({ by, name, id, pid }) => (
+            <tr key={`${by} ${id}`}>
+              <td>{by === 'run' ? 'agent of a run' : 'agent with hooks'}</td>
+              <th scope="row">
+                {name}
+                <div class="dim note">{pid === undefined ? id : `${id}, process ${pid}`}</div>
+              </th>
+              <td>
+                <Badge tone="good" icon="dot" text="running" />
+              </td>
+              <td />
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      {!hasLibrary && <LibraryNote />}
+    </section>
+  );
+}
+
+/** How a program is seen here. */
+function LibraryNote() {
+  return (
+    <div class="panel library-note">
+      <h3>No library process is seen</h3>
+      <p>A program that uses Switchgear as a library is seen here once it was given this store, and has a task:</p>
+      <CommandLine
+        text={
+          "import { createSwitchgear } from 'switchgear';\nimport { sqliteStore } from 'switchgear/stores/sqlite';\n\n" +
+          "const gear = createSwitchgear({ store: sqliteStore({ path: 'agents.db' }) });"
+        }
+      />
+      <p class="hint">
+        Give the path of this store, or start the server with <code>--store sqlite:agents.db</code>. The guides “Sharing
+        state between processes” (docs/guides/one-machine.md) and “Redis” (docs/guides/fleet.md) tell more.
+      </p>
+    </div>
+  );
+}
+
+/** Alerts are cards: the inbox has them with their buttons. */
+function Alerts() {
+  return (
+    <section class="store-section" aria-labelledby="store-alerts">
+      <h2 id="store-alerts">Alerts</h2>
+      <p>
+        Alerts are cards, once in each period: <a href={formatRoute('inbox')}>open the inbox</a>.
+      </p>
+    </section>
+  );
+}
+
+function Outages({ value: { outages } }: { readonly value: StoreAnswer }) {
+  return (
+    <section class="store-section" aria-labelledby="store-outages">
+      <h2 id="store-outages">Outages</h2>
+      {outages.length === 0 ? (
+        <p class="dim">No process has reported that it could not reach the store.</p>
+      ) : (
+        <DataTable name="Outages" columns={['When', 'What', 'Reason']}>
+          {outages.map(({ wallMs, type, reason }, at) => (
+            <tr key={`${wallMs} ${at}`}>
+              <td>
+                <Ago wallMs={wallMs} />
+              </td>
+              <td>{type === 'store-degraded' ? 'degraded' : 'recovered'}</td>
+              <td class="wrap">{reason}</td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+    </section>
+  );
 }
 
 export const storeView: View = { id: 'store', title: 'Store', Component: Store };

@@ -1,0 +1,79 @@
+/** The orders of a person to a task: halt, pause, resume. The effect is read back from the store. */
+
+import { useSignal } from '@preact/signals';
+import { apiPost, errorText } from '../api.ts';
+import type { BoardTask, TasksAnswer } from '../logic/board-answers.ts';
+import { describeTaskEffect, type TaskEffect, tasksLook } from '../logic/task-words.ts';
+import { announce, isOperator } from '../state.ts';
+import { Badge } from './badge.tsx';
+import { TextDialog } from './dialog.tsx';
+
+interface TaskButtonsProps {
+  readonly task: BoardTask;
+  readonly pauses: TasksAnswer['pauses'];
+  readonly onChange: () => Promise<void>;
+  /** Whether the buttons are in the order of the Tab key. */
+  readonly isReachable?: boolean;
+}
+
+type TaskOrder = 'halt' | 'pause' | 'resume';
+
+export function TaskButtons({ task, pauses, onChange, isReachable = true }: TaskButtonsProps) {
+  const isBusy = useSignal(false);
+  const isHalting = useSignal(false);
+  if (!isOperator.value || task.state === 'halted') return null;
+  const isOrdered = pauses.some(({ target }) => target === task.id);
+  const give = async (order: TaskOrder, reason = '') => {
+    isHalting.value = false;
+    isBusy.value = true;
+    try {
+      const path = `/api/tasks/${encodeURIComponent(task.id)}/${order}`;
+      announce(
+        describeTaskEffect(task.id, order, await apiPost<TaskEffect>(path, reason === '' ? {} : { reason })),
+        'good',
+      );
+    } catch (thrown) {
+      announce(errorText(thrown), 'bad');
+    }
+    await onChange();
+    isBusy.value = false;
+  };
+  const common = { type: 'button', disabled: isBusy.value, tabIndex: isReachable ? 0 : -1 } as const;
+  return (
+    <span class="row-actions">
+      {isOrdered ? (
+        <button {...common} class="small" onClick={() => void give('resume')}>
+          Resume
+        </button>
+      ) : (
+        task.state !== 'lost' && (
+          <button {...common} class="small" onClick={() => void give('pause')}>
+            Pause
+          </button>
+        )
+      )}
+      <button {...common} class="small danger" onClick={() => (isHalting.value = true)}>
+        Halt…
+      </button>
+      {isHalting.value && (
+        <TextDialog
+          title={`Halt ${task.id}`}
+          subject="The task and all tasks below it end. Calls that run are given up."
+          label="Reason"
+          hint="The agent and the journal get it; may stay empty."
+          verb="Halt"
+          isDangerous={true}
+          maxLength={500}
+          onSubmit={(text) => void give('halt', text)}
+          onClose={() => (isHalting.value = false)}
+        />
+      )}
+    </span>
+  );
+}
+
+/** The state of a task as word, icon and colour. */
+export function TaskState({ state }: Pick<BoardTask, 'state'>) {
+  const { tone, icon } = tasksLook[state];
+  return <Badge tone={tone} icon={icon} text={state} />;
+}
