@@ -19,7 +19,9 @@ export {
   removeExpiredInputs,
   removeInput,
   requestId,
+  sealText,
   storeInput,
+  unsealText,
 } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';

@@ -204,11 +204,12 @@ function listPieces({ secret }: PlantedSecret): readonly string[] {
   const pieces: string[] = [];
   for (let at = 0; at + pieceLength <= secret.length; at += at < 40 ? 1 : pieceLength)
     pieces.push(secret.slice(at, at + pieceLength));
-  return [...pieces, ...encodedForms(secret)];
+  // The prefix of a vendor is no secret.
+  return [...pieces.filter((piece) => /\d|[A-Z].*[a-z]|[a-z].*[A-Z]/.test(piece)), ...encodedForms(secret)];
 }
 
-/** The beginning of a secret in other writings. */
+/** The end of a secret in other writings. */
 function encodedForms(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret.slice(0, 12));
-  return [bytes.toString('hex'), bytes.toString('base64'), encodeURIComponent(secret).slice(0, 16)];
+  const bytes = Buffer.from(secret.slice(-12));
+  return [bytes.toString('hex'), bytes.toString('base64'), encodeURIComponent(secret).slice(-16)];
 }

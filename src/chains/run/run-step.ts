@@ -10,6 +10,7 @@ import {
   sweepMs,
 } from '../../core/limits.ts';
 import { refusalOf } from '../../core/refusal.ts';
+import { maskSecrets } from '../../core/secret-shapes.ts';
 import type { Task } from '../../guard/api.ts';
 import { wait } from '../../platform/system-clock.ts';
 import type { AbilityAftermath } from '../abilities/ability.ts';
@@ -56,11 +57,11 @@ export async function runStep(context: RunContext, at: number, task: Task): Prom
   let args: Readonly<Record<string, unknown>>;
   try {
     if (step.condition !== undefined && !evaluateCondition(step.condition, scope)) {
-      return await skipStep(context, at, step, explainSkip(step.condition, scope));
+      return await skipStep(context, at, step, hideSecrets(explainSkip(step.condition, scope)));
     }
     args = fillTemplates(step.args, scope);
   } catch (error) {
-    const message = `${step.id}: ${readError(error).message}${explainSkippedOutputs(active.run, step)}`;
+    const message = `${step.id}: ${hideSecrets(readError(error).message)}${explainSkippedOutputs(active.run, step)}`;
     return { status: 'failed', end: { code: 'ability_failed', message } };
   }
   for (let changes = 0; ; ) {
@@ -202,9 +203,14 @@ async function handleFailure(
   if (refusal !== undefined) return stopForRefusal(active, refusal, context.lastCheck);
   if (error instanceof NotBegunError) return stopForStore(error.result);
   const { names, message } = readError(error);
-  const text = `${step.id}: ${names[0] ?? 'Error'}: ${message}`.slice(0, reasonLengthMax);
+  const text = `${step.id}: ${names[0] ?? 'Error'}: ${hideSecrets(message)}`.slice(0, reasonLengthMax);
   const end: RunEnd = { code: 'ability_failed', message: text };
   return hasRun ? recordFailure(context, at, step, number, end, leftovers) : { status: 'failed', end };
+}
+
+/** The reason of an end is stored with the run, and may quote what a tool answered. */
+function hideSecrets(text: string): string {
+  return maskSecrets(text, (kind) => `[hidden: ${kind}]`);
 }
 
 /** Records that a step ran and failed, which is a known outcome, not an outcome in doubt. */

@@ -30,7 +30,7 @@ export function storeInput(store: Store, cardId: string, input: string, keepMs: 
 export function makeInputChanges(store: Store, cardId: string, input: string, keepMs: number): readonly Change[] {
   const { shared } = store;
   if (shared === undefined || shared.secret === '') return [];
-  const value = seal(shared.secret, cardId, input);
+  const value = sealText(shared.secret, cardId, input);
   const untilMs = store.clock.nowMs() + keepMs;
   return [{ cell: openCell(store, cardId, keepMs), update: () => ({ state: { value, untilMs } }) }];
 }
@@ -52,7 +52,7 @@ export async function readInput(store: Store, cardId: string): Promise<string | 
   const found = (await shared.read(key, 1)).find((each) => each.key === key);
   const { value, untilMs = 0 } = (found?.state as InputCell | null | undefined) ?? {};
   if (typeof value !== 'string' || store.clock.nowMs() >= untilMs) return undefined;
-  return unseal(shared.secret, cardId, value);
+  return unsealText(shared.secret, cardId, value);
 }
 
 /** The id under which the request beside the answer to a card is sealed. */
@@ -82,17 +82,17 @@ function deriveKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'switchgear question input', 32));
 }
 
-/** Encrypts a text; the id of the card belongs to it, so that it cannot be moved to another card. */
-function seal(secret: string, cardId: string, text: string): string {
+/** Encrypts a text; the id belongs to it, so that it cannot be moved to another card or run. */
+export function sealText(secret: string, id: string, text: string): string {
   const { createCipheriv, randomBytes } = process.getBuiltinModule('node:crypto');
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv(algorithm, deriveKey(secret), nonce).setAAD(Buffer.from(cardId));
+  const cipher = createCipheriv(algorithm, deriveKey(secret), nonce).setAAD(Buffer.from(id));
   const content = [cipher.update(text, 'utf8'), cipher.final()];
   return Buffer.concat([nonce, cipher.getAuthTag(), ...content]).toString('base64');
 }
 
-/** Decrypts a text; undefined if the text was changed or belongs to another card or store. */
-function unseal(secret: string, cardId: string, sealed: string): string | undefined {
+/** Decrypts a text; undefined if the text was changed or belongs to another id or store. */
+export function unsealText(secret: string, id: string, sealed: string): string | undefined {
   const { createDecipheriv } = process.getBuiltinModule('node:crypto');
   const bytes = Buffer.from(sealed, 'base64');
   const tag = bytes.subarray(nonceBytes, nonceBytes + tagBytes);
@@ -100,7 +100,7 @@ function unseal(secret: string, cardId: string, sealed: string): string | undefi
     const decipher = createDecipheriv(algorithm, deriveKey(secret), bytes.subarray(0, nonceBytes), {
       authTagLength: tagBytes,
     });
-    decipher.setAAD(Buffer.from(cardId)).setAuthTag(tag);
+    decipher.setAAD(Buffer.from(id)).setAuthTag(tag);
     const content = decipher.update(bytes.subarray(nonceBytes + tagBytes));
     return Buffer.concat([content, decipher.final()]).toString('utf8');
   } catch {

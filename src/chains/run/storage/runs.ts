@@ -70,7 +70,7 @@ export async function createRun(store: Store, run: RunState, onEntry?: EntryList
             return current.owner?.process === run.owner?.process ? current : undefined;
           },
         },
-        ...makeTextChanges(textKey(run.id, 'plan'), JSON.stringify(plan)),
+        ...makeTextChanges(store, textKey(run.id, 'plan'), JSON.stringify(plan)),
       ],
       entries: [makePendingEntry(store, run, { type: 'run-started', run: run.id, chain: chain.id })],
     },
@@ -100,7 +100,7 @@ export async function updateRun(
     {
       values: [
         { key: runKey(run.id), keepMs: runKeepMs, update: computeNext },
-        ...(output === undefined ? [] : makeTextChanges(textKey(run.id, output.step), output.text)),
+        ...(output === undefined ? [] : makeTextChanges(store, textKey(run.id, output.step), output.text)),
       ],
       card,
       entries: entries.map((body) => makePendingEntry(store, run, body)),
