@@ -22,6 +22,12 @@ export interface Envelope {
   readonly isAmbiguous: boolean;
 }
 
+/** Whether a message is surely no call of a tool, by what was seen of it so far. */
+export function isSurelyNoCall({ top, method, hasResult, hasError, isAmbiguous }: Envelope): boolean {
+  if (top !== 'object' || isAmbiguous) return false;
+  return method === undefined ? hasResult || hasError : method !== 'tools/call';
+}
+
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;

@@ -20,6 +20,8 @@ export interface ClientCall extends Pick<RelayRequest, 'begin' | 'refuse' | 'giv
 /** The judge of a session. */
 export interface Judge {
   readonly upstream: UpstreamBreaker;
+  /** How long the breaker of the server refuses calls. */
+  refusedForMs(): number;
   /** Judges a call and begins or refuses it, in this tick unless it has to wait. */
   judge(call: ClientCall): void;
   /** The tool result of a refused call. */
@@ -51,6 +53,11 @@ export function createJudge(runtime: Runtime, server: string, findTask: () => Ta
 
   return {
     upstream,
+    refusedForMs() {
+      const stop = upstream.judge();
+      if (stop === undefined) return 0;
+      return stop.retryAtMs === undefined ? Number.POSITIVE_INFINITY : stop.retryAtMs - runtime.clock.nowMs();
+    },
     judge: ({ tool, input, ...rest }) =>
       relayCall(runtime, { ...rest, target: targetOf(tool), task: findTask(), args: [input], upstream }),
     formatRefusal: (refusal, shape) => makeRefusedResult(refusal, runtime.agent, findTask().session, shape),

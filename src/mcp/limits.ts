@@ -17,3 +17,12 @@ export const endMs = 900;
 export const endSignalMs = 400;
 /** The longest time of a relayed call, unless the policy sets one. */
 export const callSecs = 600;
+/** The first and the longest wait before an MCP server that ended is started again, and the time for its handshake. */
+export const restartMinMs = 250;
+export const restartMaxMs = 30_000;
+export const handshakeMs = 30_000;
+/** The longest wait for a breaker that is open; then the breaker is looked at again. */
+export const refusedWaitMaxMs = 60_000;
+/** Bytes of requests that are held while a server is started again; a longer wait answers them at once. */
+export const heldBytesMax = 1_048_576;
+export const heldMs = 5_000;

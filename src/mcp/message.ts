@@ -1,5 +1,6 @@
 /** JSON-RPC messages as the relay reads and writes them: one per line. */
 
+import { nameLengthMax } from '../core/limits.ts';
 import { type Envelope, EnvelopeScanner } from './envelope.ts';
 
 /** A message of unknown shape; every member is checked where it is used. */
@@ -55,6 +56,19 @@ export function readObject(value: unknown): RpcMessage | undefined {
 export function isModern(params: RpcMessage | undefined): boolean {
   const meta = readObject(params?._meta);
   return typeof meta?.['io.modelcontextprotocol/protocolVersion'] === 'string';
+}
+
+/** The name of the client, from its handshake, or since 2026-07-28 from any request. */
+export function readClientName({ params }: RpcMessage): string | undefined {
+  const { clientInfo, _meta } = readObject(params) ?? {};
+  const info = readObject(clientInfo) ?? readObject(readObject(_meta)?.['io.modelcontextprotocol/clientInfo']);
+  return typeof info?.name === 'string' && info.name !== '' ? info.name.slice(0, nameLengthMax) : undefined;
+}
+
+/** The tools in the result of `tools/list`. */
+export function listTools(result: unknown): readonly RpcMessage[] {
+  const tools = readObject(result)?.tools;
+  return Array.isArray(tools) ? tools.map(readObject).filter((each) => each !== undefined) : [];
 }
 
 /** A line with the result of a request. */

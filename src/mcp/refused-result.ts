@@ -37,3 +37,12 @@ export function makeLostResult(text: string, shape: ResultShape): object {
     isError: true,
   };
 }
+
+/** Why a message was not passed on, for the model or the client. */
+export const reasons = {
+  cannotJudge:
+    'Switchgear cannot judge calls now, so it refused this one. Tell the user: stderr of the MCP server says why.',
+  tooMany: 'Too many calls wait for their answers. Wait for some of them before the next one.',
+  tooLong: 'the message is too long to be judged',
+  batch: 'a call of this batch was refused or has to wait: send each message by itself',
+} as const;

@@ -3,34 +3,37 @@
  * answers. All other messages pass unchanged.
  */
 
-import { nameLengthMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
-import type { Envelope } from './envelope.ts';
+import { Elicitation, type SessionClient } from './elicitation.ts';
+import { type Envelope, isSurelyNoCall } from './envelope.ts';
+import { Handshake } from './handshake.ts';
 import { type Judge, settleAnswer, settleLost, settleTimedOut } from './judge.ts';
 import { callBytesMax, parseBytesMax, pendingMax, readBytesMax } from './limits.ts';
 import type { LineReader, LineVerdict } from './line-relay.ts';
 import {
   errorCodes,
   isModern,
+  listTools,
   makeCancelLine,
   makeErrorLine,
   makeResultLine,
   normalizeId,
   parseLine,
   type RpcMessage,
+  readClientName,
   readId,
   readObject,
   scanLine,
 } from './message.ts';
 import { type CallRequest, PendingRequests } from './pending-requests.ts';
-import { makeLostResult, type ResultShape } from './refused-result.ts';
+import { makeLostResult, type ResultShape, reasons } from './refused-result.ts';
 
 /** The two ends of a session, and its judge. */
 export interface SessionPorts {
   toClient(line: Buffer): void;
   toServer(line: Buffer): void;
-  /** Opens the judge; called once, when the session is about to use tools. `client` is the name of the client. */
-  openJudge(client: string | undefined): Promise<Judge>;
+  /** Opens the judge; called once, when the session is about to use tools. */
+  openJudge(client: SessionClient): Promise<Judge>;
   /** Reports that no call can be judged; every call is refused from now on. */
   onJudgeFailed(error: unknown): void;
 }
@@ -43,6 +46,10 @@ export class Session {
   readonly fromServer: LineReader;
   readonly #ports: SessionPorts;
   readonly #pending = new PendingRequests();
+  readonly handshake = new Handshake();
+  readonly #elicitation: Elicitation;
+  /** Answers of the server so far. */
+  answers = 0;
   readonly #toolsWithOutputSchema = new Set<string>();
   #judge: Judge | undefined;
   /** The name of the client, as it gave it. */
@@ -51,15 +58,16 @@ export class Session {
 
   constructor(ports: SessionPorts) {
     this.#ports = ports;
+    this.#elicitation = new Elicitation(ports.toClient);
     this.fromClient = {
       isReading: true,
       bytesMax: callBytesMax,
       readLine: (line) => this.#readClientLine(line),
-      readLongLine: (envelope) => (mayPassUnjudged(envelope) ? 'pass' : 'drop'),
-      mayGoOn: mayPassUnjudged,
+      readLongLine: (envelope) => (isSurelyNoCall(envelope) ? 'pass' : 'drop'),
+      mayGoOn: isSurelyNoCall,
       endLongLine: (envelope, verdict) => this.#endLongRequest(envelope, verdict),
     };
-    const hasPending = () => this.#pending.size > 0;
+    const hasPending = () => this.#pending.size > 0 || this.handshake.isRepeating;
     this.fromServer = {
       get isReading() {
         return hasPending();
@@ -72,21 +80,36 @@ export class Session {
     };
   }
 
-  /** Settles and answers every request that the server will not answer any more. */
-  loseServer(reason: string): void {
-    let isFirst = true;
+  /**
+   * Settles and answers every request that the server will not answer. A loss counts once for the server.
+   * @param isNew False for requests that came while the server was away; they say nothing about it.
+   */
+  loseServer(reason: string, isNew = true): void {
+    let isCounted = !isNew;
     for (const pending of this.#pending.list()) {
       if (pending.kind === 'request') {
         this.#pending.remove(pending);
         this.#ports.toClient(makeErrorLine(pending.id, errorCodes.serverLost, reason));
       } else if (pending.call !== undefined) {
         this.#pending.remove(pending);
-        // The end of a server is one failure of the server, however many calls it has lost.
-        settleLost(pending.call, reason, isFirst && pending.isAnswered !== true);
-        isFirst = false;
+        if (isNew) settleLost(pending.call, reason, !isCounted && pending.isAnswered !== true);
+        else pending.call.cancel();
+        isCounted ||= pending.isAnswered !== true;
         if (pending.isAnswered !== true) this.#answerLost(pending, reason);
       }
     }
+    if (!isCounted) this.#countLoss(reason);
+  }
+
+  /** Counts a server that ended or did not start as a failure of the server. */
+  #countLoss(reason: string): void {
+    const call = this.#judge?.upstream.admit();
+    if (call !== undefined && 'settle' in call) call.settle('failed', reason);
+  }
+
+  /** How long no call would be passed to the server. */
+  get refusedForMs(): number {
+    return this.#judge?.refusedForMs() ?? 0;
   }
 
   /** Settles the calls of a client that is gone. */
@@ -108,28 +131,23 @@ export class Session {
 
   #readClientMessage(message: RpcMessage, line: Buffer): LineVerdict {
     const { method } = message;
-    if (this.#judge === undefined) this.#readClientName(message);
+    if (this.#judge === undefined) this.#client = readClientName(message) ?? this.#client;
     if (method === 'tools/call') return this.#readCall(message, line) ? 'pass' : 'drop';
     if (method === 'notifications/cancelled') return this.#readCancel(message) ? 'pass' : 'drop';
     if (method === 'notifications/initialized' || method === 'tools/list') this.#open();
-    if (typeof method !== 'string') return 'pass';
+    if (typeof method !== 'string') return this.#elicitation.readAnswer(message) ? 'drop' : 'pass';
+    if (method === 'initialize') this.#elicitation.readHandshake(readObject(message.params));
     const id = readId(message, line);
+    this.handshake.readRequest(message, id, line);
     if (id !== undefined) this.#pending.add({ kind: 'request', id, method });
     return 'pass';
-  }
-
-  /** Reads the name of the client from its handshake, or since 2026-07-28 from any request. */
-  #readClientName({ params }: RpcMessage): void {
-    const { clientInfo, _meta } = readObject(params) ?? {};
-    const info = readObject(clientInfo) ?? readObject(readObject(_meta)?.['io.modelcontextprotocol/clientInfo']);
-    if (typeof info?.name === 'string' && info.name !== '') this.#client = info.name.slice(0, nameLengthMax);
   }
 
   /** Whether the call passes now. */
   #readCall(message: RpcMessage, line: Buffer): boolean {
     const pending = this.#makeCall(message, line);
     if (this.#pending.isFull) {
-      this.#answerLost(pending, tooManyReason);
+      this.#answerLost(pending, reasons.tooMany);
       return false;
     }
     this.#pending.add(pending);
@@ -143,7 +161,7 @@ export class Session {
     pending.line = Buffer.from(line);
     void this.#open().then((judge) => {
       if (pending.controller.signal.aborted) return;
-      if (judge === undefined) this.#answerLost(pending, cannotJudge);
+      if (judge === undefined) this.#answerLost(pending, reasons.cannotJudge);
       else this.#decide(judge, pending);
     });
     return false;
@@ -271,7 +289,7 @@ export class Session {
       this.#pending.remove(pending);
       pending.controller.abort();
       pending.call?.cancel();
-      if (isOpen) this.#ports.toClient(makeErrorLine(pending.id!, errorCodes.batchRefused, batchReason));
+      if (isOpen) this.#ports.toClient(makeErrorLine(pending.id!, errorCodes.batchRefused, reasons.batch));
     }
     this.#refuseBatch(others, line);
     return false;
@@ -280,7 +298,7 @@ export class Session {
   #refuseBatch(objects: readonly RpcMessage[], line: Buffer): void {
     for (const each of objects) {
       const id = typeof each.method === 'string' ? readId(each, line) : undefined;
-      if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.batchRefused, batchReason));
+      if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.batchRefused, reasons.batch));
     }
   }
 
@@ -290,7 +308,7 @@ export class Session {
     if (verdict === 'pass') {
       if (id !== undefined && envelope.method !== undefined)
         this.#pending.add({ kind: 'request', id, method: envelope.method });
-    } else if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.tooLong, tooLongReason));
+    } else if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.tooLong, reasons.tooLong));
   }
 
   #readServerLine(line: Buffer): LineVerdict {
@@ -309,7 +327,8 @@ export class Session {
   }
 
   #isExpected({ id, method }: Envelope): boolean {
-    return method === undefined && this.#pending.find(normalizeId(id)) !== undefined;
+    if (method !== undefined) return false;
+    return this.#pending.find(normalizeId(id)) !== undefined || this.handshake.hasId(id);
   }
 
   #readServerMessage(message: RpcMessage, line: Buffer): LineVerdict {
@@ -317,9 +336,11 @@ export class Session {
       if (message.method === 'notifications/progress') this.#readProgress(message);
       return 'pass';
     }
+    if (!this.handshake.readAnswer(message, line)) return 'drop';
     const id = readId(message, line);
     const pending = this.#pending.find(id);
     if (pending === undefined) return 'pass';
+    this.answers++;
     this.#pending.remove(pending);
     if (pending.kind === 'call') return this.#readAnswer(pending, message, line);
     if (pending.method === 'tools/list') this.#readTools(message);
@@ -348,13 +369,10 @@ export class Session {
     else settleAnswer(pending.call, { result: { isError, ...(resultType && { resultType }) } });
   }
 
-  #readTools(message: RpcMessage): void {
-    const tools = readObject(message.result)?.tools;
-    if (!Array.isArray(tools)) return;
-    for (const each of tools) {
-      const { name, outputSchema } = readObject(each) ?? {};
-      if (typeof name === 'string' && outputSchema !== undefined && this.#toolsWithOutputSchema.size < pendingMax)
-        this.#toolsWithOutputSchema.add(name);
+  #readTools({ result }: RpcMessage): void {
+    for (const { name, outputSchema } of listTools(result)) {
+      if (outputSchema !== undefined && this.#toolsWithOutputSchema.size < pendingMax)
+        this.#toolsWithOutputSchema.add(String(name));
     }
   }
 
@@ -364,7 +382,7 @@ export class Session {
   }
 
   #open(): Promise<Judge | undefined> {
-    this.#opening ??= this.#ports.openJudge(this.#client).then(
+    this.#opening ??= this.#ports.openJudge({ name: this.#client, approver: this.#elicitation.approver }).then(
       (judge) => {
         this.#judge = judge;
         return judge;
@@ -377,15 +395,3 @@ export class Session {
     return this.#opening;
   }
 }
-
-/** Whether a message that is too long to be collected is surely no call of a tool. */
-function mayPassUnjudged({ top, method, hasResult, hasError, isAmbiguous }: Envelope): boolean {
-  if (top !== 'object' || isAmbiguous) return false;
-  return method === undefined ? hasResult || hasError : method !== 'tools/call';
-}
-
-const cannotJudge =
-  'Switchgear cannot judge calls now, so it refused this one. Tell the user: stderr of the MCP server says why.';
-const tooManyReason = 'Too many calls wait for their answers. Wait for some of them before the next one.';
-const tooLongReason = 'the message is too long to be judged';
-const batchReason = 'a call of this batch was refused or has to wait: send each message by itself';

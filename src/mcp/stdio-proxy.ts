@@ -1,8 +1,17 @@
 /** Relays between a client on stdin and stdout and a server process. */
 
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { systemClock, wait } from '../platform/system-clock.ts';
 import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
-import { backlogBytesMax } from './limits.ts';
+import {
+  backlogBytesMax,
+  handshakeMs,
+  heldBytesMax,
+  heldMs,
+  refusedWaitMaxMs,
+  restartMaxMs,
+  restartMinMs,
+} from './limits.ts';
 import { LineRelay } from './line-relay.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { Session, type SessionPorts } from './session.ts';
@@ -16,6 +25,8 @@ export interface StdioProxyOptions {
   readonly onJudgeFailed: SessionPorts['onJudgeFailed'];
   /** Prints a line for a person. */
   readonly report: (line: string) => void;
+  /** Whether a server that ended is started again. */
+  readonly restarts: boolean;
   /** Aborts when this process must end; the reason is the name of a signal. */
   readonly stopSignal?: AbortSignal;
 }
@@ -34,11 +45,18 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
 
 class StdioProxy {
   readonly #options: StdioProxyOptions;
-  readonly #server: ServerProcess;
   readonly #session: Session;
   readonly #toServer: LineRelay;
   readonly #toClient: LineRelay;
+  #server: ServerProcess;
   #isClientGone = false;
+  /** Requests that wait while the server is started again. */
+  #held: PassThrough | undefined;
+  /** Why requests are answered at once, during a long wait for the server. */
+  #longWait: string | undefined;
+  /** Restarts without an answer in between. */
+  #restarts = 0;
+  #answersBefore = 0;
 
   constructor(options: StdioProxyOptions, server: ServerProcess) {
     this.#options = options;
@@ -56,52 +74,70 @@ class StdioProxy {
 
   async run(): Promise<number> {
     const { input, output, stopSignal } = this.#options;
-    const gone = Promise.withResolvers<'client'>();
-    this.#connect(gone.resolve);
-    const stopped = new Promise<'stopped'>((resolve) => {
+    const leaving = new AbortController();
+    const left = new Promise<'client' | 'stopped'>((resolve) => {
+      this.#connectClient(() => resolve('client'));
       if (stopSignal?.aborted) resolve('stopped');
       stopSignal?.addEventListener('abort', () => resolve('stopped'), { once: true });
     });
-    const first = await Promise.race([this.#server.ended, gone.promise, stopped]);
-    const exit = first === 'client' || first === 'stopped' ? await this.#endServer(first) : first;
+    void left.then(() => leaving.abort());
+    let exit: ProcessExit | undefined;
+    this.#connectServer(this.#server);
+    while (exit === undefined) {
+      const first = await Promise.race([this.#server.ended, left]);
+      this.#toClient.breakOff();
+      if (typeof first === 'string') exit = await this.#endServer(first);
+      else if (!this.#mayRestart(first)) exit = first;
+      else if (!(await this.#restart(describeEnd(first), leaving.signal))) exit = first;
+    }
     input.removeAllListeners('data');
     input.pause();
-    this.#toClient.breakOff();
-    if (first === exit) this.#session.loseServer(describeEnd(exit));
     this.#session.loseClient();
     await flush(output);
     return exitCodeOf(exit);
   }
 
-  /** Connects the streams, each read no faster than the other side takes it. */
-  #connect(onClientGone: (who: 'client') => void): void {
+  /** Answers what the server has left open. A server that never answered is not started again. */
+  #mayRestart(exit: ProcessExit): boolean {
+    const { restarts } = this.#options;
+    const isEstablished = this.#session.handshake.isDone || this.#session.answers > 0;
+    this.#session.loseServer(describeEnd(exit));
+    return restarts && isEstablished;
+  }
+
+  #connectClient(onGone: () => void): void {
     const { input, output } = this.#options;
-    const { input: serverInput, output: serverOutput } = this.#server;
     input.on('data', (chunk: Buffer) => {
       this.#toServer.push(chunk);
+      if (this.#longWait !== undefined) this.#session.loseServer(this.#longWait, false);
       if (this.#toServer.isFull) input.pause();
-    });
-    serverInput.on('drain', () => {
-      if (output.writableLength < backlogBytesMax) input.resume();
     });
     input.once('end', () => {
       this.#toServer.end();
-      onClientGone('client');
+      onGone();
     });
-    input.once('error', () => onClientGone('client'));
+    input.once('error', onGone);
+    output.on('drain', () => {
+      this.#server.output.resume();
+      if (!this.#toServer.isFull) input.resume();
+    });
+    output.once('error', () => {
+      this.#isClientGone = true;
+      onGone();
+    });
+  }
+
+  /** Connects a server, each side read no faster than the other takes it. */
+  #connectServer({ input: serverInput, output: serverOutput }: ServerProcess): void {
+    const { input, output } = this.#options;
+    serverInput.on('drain', () => {
+      if (output.writableLength < backlogBytesMax) input.resume();
+    });
     serverOutput.on('data', (chunk: Buffer) => {
       this.#toClient.push(chunk);
       if (this.#toClient.isFull) serverOutput.pause();
     });
     serverOutput.once('end', () => this.#toClient.end());
-    output.on('drain', () => {
-      serverOutput.resume();
-      if (!serverInput.writableNeedDrain) input.resume();
-    });
-    output.once('error', () => {
-      this.#isClientGone = true;
-      onClientGone('client');
-    });
   }
 
   /** Writes an own line to the client. While a slow client has many to read, none of its requests are read. */
@@ -109,6 +145,62 @@ class StdioProxy {
     if (this.#isClientGone) return;
     this.#toClient.inject(line);
     if (this.#options.output.writableLength > backlogBytesMax) this.#options.input.pause();
+  }
+
+  /** Starts the server again, after a wait that grows. Returns false if the client has left before. */
+  async #restart(cause: string, left: AbortSignal): Promise<boolean> {
+    if (this.#session.answers > this.#answersBefore) this.#restarts = 0;
+    for (let reason = cause; ; ) {
+      const waitMs = this.#nextWaitMs();
+      this.#options.report(`${reason} It is started again in ${(waitMs / 1000).toFixed(1)} s.`);
+      this.#hold(waitMs > heldMs ? reason : undefined);
+      await wait(systemClock, waitMs, left);
+      if (left.aborted) return false;
+      const server = await startServerProcess(this.#options.command);
+      if ('error' in server) reason = 'The MCP server could not be started.';
+      else if (await this.#introduce(server, left)) return true;
+      else reason = 'The MCP server did not answer its handshake.';
+      this.#session.loseServer(reason);
+    }
+  }
+
+  /** The wait before the next start: longer each time, and until the breaker of the server lets a call pass. */
+  #nextWaitMs(): number {
+    const ownMs = Math.min(restartMinMs * 2 ** this.#restarts++, restartMaxMs);
+    return Math.max(ownMs, Math.min(this.#session.refusedForMs, refusedWaitMaxMs));
+  }
+
+  /** Holds the requests of the client, or answers them if the wait is long. */
+  #hold(reason: string | undefined): void {
+    this.#held = new PassThrough({ highWaterMark: heldBytesMax });
+    this.#toServer.sink = this.#held;
+    this.#longWait = reason;
+    this.#options.input.resume();
+  }
+
+  /** Repeats the handshake with a server that was started again, and passes on what was held. */
+  async #introduce(server: ServerProcess, left: AbortSignal): Promise<boolean> {
+    const { handshake } = this.#session;
+    const { input, report } = this.#options;
+    this.#server = server;
+    this.#connectServer(server);
+    const failed = Promise.race([server.ended, wait(systemClock, handshakeMs, left)]).then(() => undefined);
+    const isSame = await Promise.race([handshake.repeat((line) => server.input.write(line)), failed]);
+    if (isSame === undefined) {
+      handshake.giveUp();
+      await server.end();
+      this.#toClient.breakOff();
+      return false;
+    }
+    if (!isSame) report('the MCP server introduces itself in another way than before');
+    const waiting = this.#held?.read() as Buffer | null | undefined;
+    if (waiting) server.input.write(waiting);
+    this.#held = undefined;
+    this.#longWait = undefined;
+    this.#toServer.sink = server.input;
+    this.#answersBefore = this.#session.answers;
+    input.resume();
+    return true;
   }
 
   async #endServer(cause: 'client' | 'stopped'): Promise<ProcessExit> {

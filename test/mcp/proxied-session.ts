@@ -6,6 +6,7 @@ import { createSwitchgear, type SwitchgearOptions } from '../../src/index.ts';
 import { createJudge } from '../../src/mcp/judge.ts';
 import { LineRelay } from '../../src/mcp/line-relay.ts';
 import { Session } from '../../src/mcp/session.ts';
+import type { Approver } from '../../src/ports/approver.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
 export type Frame = Readonly<Record<string, unknown>>;
@@ -28,9 +29,24 @@ export class Kept extends Writable {
   }
 }
 
-export function proxiedSession(options: Omit<SwitchgearOptions, 'log' | 'env'> = {}, server = 'docs') {
+export interface SessionSetup extends Omit<SwitchgearOptions, 'log' | 'env'> {
+  /** Whether the client asks its person for approvals. */
+  readonly asksClient?: boolean;
+}
+
+export function proxiedSession({ asksClient = false, ...options }: SessionSetup = {}, server = 'docs') {
   const clock = simulatedClock();
-  const gear = createSwitchgear({ agent: 'Researcher', session: 's1', clock, ...options, log: 'silent', env: {} });
+  let asked: Approver | undefined;
+  const approver: Approver = {
+    name: 'client',
+    isAvailable: () => asked?.isAvailable?.() === true,
+    ask: (card, signal) => asked!.ask(card, signal),
+  };
+  const gear = createSwitchgear({
+    ...{ agent: 'Researcher', session: 's1', clock, ...(asksClient && { approver }) },
+    ...options,
+    ...{ log: 'silent', env: {} },
+  });
   const runtime = runtimeOf(gear);
   let task: TaskState | undefined;
   const findTask = () => {
@@ -42,7 +58,10 @@ export function proxiedSession(options: Omit<SwitchgearOptions, 'log' | 'env'> =
   const session: Session = new Session({
     toClient: (line) => toClient.inject(line),
     toServer: (line) => toServer.inject(line),
-    openJudge: async () => createJudge(runtime, server, findTask),
+    openJudge: async (client) => {
+      asked = client.approver;
+      return createJudge(runtime, server, findTask);
+    },
     onJudgeFailed(error) {
       throw error;
     },

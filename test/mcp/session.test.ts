@@ -289,3 +289,54 @@ test('a call without an id is judged, too', async () => {
   proxy.fromClient({ jsonrpc: '2.0', method: 'tools/call', params: { name: 'wipe' } });
   assert.equal(proxy.server.text, before);
 });
+
+test('the person at the client is asked by elicitation, of which the server sees nothing', async () => {
+  const policy = { rules: ['ability:*pay*|confirm|"money leaves"'] };
+  for (const [action, content, isPassed] of [
+    ['accept', { approve: true }, true],
+    ['accept', { approve: false }, false],
+    ['decline', undefined, false],
+  ] as const) {
+    const proxy = proxiedSession({ policy, asksClient: true });
+    proxy.fromClient({
+      ...{ jsonrpc: '2.0', id: 'init', method: 'initialize' },
+      params: { capabilities: { elicitation: {} }, clientInfo: { name: 'desk' } },
+    });
+    await proxy.open();
+    const { id } = proxy.call('pay', { amount: 12345 });
+    await turn();
+    const question = proxy.client.frames.find(({ method }) => method === 'elicitation/create');
+    assert.match(JSON.stringify(question?.params), /12345/);
+    const before = proxy.server.text;
+    proxy.fromClient({ jsonrpc: '2.0', id: question?.id, result: { action, content } });
+    await turn();
+    const passed = proxy.server.text.slice(before.length);
+    assert.equal(passed.includes('"method":"tools/call"'), isPassed, `${action} ${JSON.stringify(content)}`);
+    assert.ok(!passed.includes('switchgear-'));
+    assert.equal(proxy.got(id) === undefined, isPassed);
+  }
+});
+
+test('a client that cannot ask is not asked', async () => {
+  const proxy = proxiedSession({ policy: { rules: ['ability:*pay*|confirm|"money leaves"'] }, asksClient: true });
+  await proxy.open();
+  const { id } = proxy.call('pay', { amount: 5 });
+  await turn();
+  assert.equal(
+    proxy.client.frames.some(({ method }) => method === 'elicitation/create'),
+    false,
+  );
+  assert.equal(resultOf(proxy.got(id))?.isError, true);
+});
+
+test('requests that come while the server is away are answered, and count for nobody', async () => {
+  const proxy = proxiedSession();
+  await proxy.open();
+  proxy.call('one');
+  proxy.fromClient({ jsonrpc: '2.0', id: 'x', method: 'resources/list' });
+  proxy.session.loseServer('The MCP server is away.', false);
+  assert.equal((proxy.got(1)?.result as ToolResult | undefined)?.isError, true);
+  assert.equal((proxy.client.frames.find(({ id }) => id === 'x')?.error as Frame | undefined)?.code, 7501);
+  assert.equal(proxy.gear.breaker('mcp__docs').stats.totalFailures, 0);
+  assert.equal(proxy.gear.breaker('mcp__docs__one').stats.totalFailures, 0);
+});

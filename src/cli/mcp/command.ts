@@ -37,6 +37,7 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
   try {
     return await runStdioProxy({
       command: options.command,
+      restarts: options.restarts,
       input: process.stdin,
       output: process.stdout,
       stopSignal: stop.signal,

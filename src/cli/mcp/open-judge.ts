@@ -1,9 +1,12 @@
 /** Opens the store and the policy of `switchgear mcp`, and makes the judge of its session. */
 
+import { cardApprover } from '../../approvers/card-approver.ts';
+import { firstAnswer } from '../../approvers/first-answer.ts';
 import { unlimited } from '../../core/declare/setting.ts';
 import { secsMax } from '../../core/limits.ts';
 import type { Settings, TaskSettings } from '../../core/settings.ts';
 import { assembleSwitchgear, runtimeOf, startTask, type TaskState } from '../../guard/internal.ts';
+import type { SessionClient } from '../../mcp/elicitation.ts';
 import { createJudge, type Judge } from '../../mcp/judge.ts';
 import { callSecs } from '../../mcp/limits.ts';
 import { systemClock } from '../../platform/system-clock.ts';
@@ -35,12 +38,11 @@ export interface OpenedJudge {
 
 /**
  * Opens the judge. The store stays open until `closing` resolves.
- * @param client The name that the client gave itself.
  */
 export function openJudge(
   options: McpCommandOptions,
   terminal: Terminal,
-  client: string | undefined,
+  client: SessionClient,
   closing: Promise<void>,
 ): OpenedJudge {
   const opened = Promise.withResolvers<Judge>();
@@ -63,7 +65,7 @@ async function makeJudge(
   store: Store,
   { parsedArgs, name, agent, session }: McpCommandOptions,
   terminal: Terminal,
-  client: string | undefined,
+  client: SessionClient,
 ): Promise<{ readonly judge: Judge; readonly dispose: () => void }> {
   const { env } = terminal;
   const policyOption = parsedArgs.values.get('--policy');
@@ -73,10 +75,11 @@ async function makeJudge(
   const isInRun = run?.state === 'running' && isAlive(run.owner);
   const gear = assembleSwitchgear(
     {
-      agent: agent ?? client ?? 'mcp-client',
+      agent: agent ?? client.name ?? 'mcp-client',
       session: session ?? (env.SWITCHGEAR_SESSION || `mcp-${uniqueId()}`),
       store,
       ...(policy && { policy }),
+      approver: firstAnswer(client.approver, cardApprover({ store })),
       env: {},
       project: inForce?.folder ?? terminal.cwd,
       log: 'silent',

@@ -67,6 +67,8 @@ export function upstreamBreaker(
   return {
     name,
     judge() {
+      const { phase, heldAtMs } = siteNow().breaker!.cell.state;
+      if (phase === 'closed' && heldAtMs < 0 && site?.breaker?.settings.slowCallSecs === undefined) return undefined;
       const action = makeUpstreamAction();
       if (propose(action, runtime.clock.nowMs()) === undefined) return undefined;
       // The call itself looks into the store before it is judged; a call that is refused here would never look.

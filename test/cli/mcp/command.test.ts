@@ -186,3 +186,47 @@ test('a policy that is wrong refuses calls, and says so', async () => {
     own.clear();
   }
 });
+
+test('a server that crashed is started again with the handshake of the client, which sees nothing of it', async () => {
+  const own = createPlace();
+  try {
+    const proxy = start({}, own);
+    await proxy.initialize();
+    const lost = await proxy.call('crash');
+    assert.match(lost.content[0]!.text, /server ended with code 3/);
+    const next = await proxy.call('echo', { after: true });
+    assert.match(next.content[0]!.text, /"after":true/);
+    assert.equal((await proxy.request('vendor/ask')).error, undefined);
+    const log = ProxyProcess.readLog(own);
+    assert.equal(log.filter((line) => line.startsWith('start')).length, 2);
+    assert.equal(log.filter((line) => line === 'initialize').length, 2);
+    assert.equal(proxy.frames.filter(({ id }) => id === 1).length, 1, 'one answer to one handshake');
+    proxy.end();
+    assert.equal(await proxy.exited, 0);
+  } finally {
+    own.clear();
+  }
+});
+
+test('a server that was killed during a call is started again, and the call is answered', async () => {
+  const own = createPlace();
+  try {
+    const proxy = start({}, own);
+    await proxy.initialize();
+    const pid = Number(ProxyProcess.readLog(own)[0]?.split(' ')[1]);
+    const hanging = proxy.call('hang');
+    await until(() => ProxyProcess.readLog(own).includes('call hang'), 'the call');
+    process.kill(pid, 'SIGKILL');
+    assert.match((await hanging).content[0]!.text, /server ended by SIGKILL/);
+    assert.equal((await proxy.call('echo')).isError, false);
+    proxy.end();
+    await proxy.exited;
+  } finally {
+    own.clear();
+  }
+});
+
+test('a server that ends before it answered is not started again', async () => {
+  const proxy = start({ server: ['--exit-at-once'] });
+  assert.equal(await proxy.exited, 4);
+});

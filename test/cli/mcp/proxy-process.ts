@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled } from '../../harness/compiled.ts';
-import { bin } from '../../harness/switchgear-bin.ts';
+import { bin as ownBin } from '../../harness/switchgear-bin.ts';
 
 export type Frame = Readonly<Record<string, unknown>>;
 
@@ -38,6 +38,8 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the server is started alone, without the proxy. */
   readonly isDirect?: boolean;
+  /** The command; tests of clauses give theirs, which their second run replaces. */
+  readonly bin?: string;
 }
 
 export class ProxyProcess {
@@ -51,7 +53,10 @@ export class ProxyProcess {
   #waiting: (() => void)[] = [];
   #ids = 0;
 
-  constructor(place: ProxyPlace, { options = [], server = [], env = {}, isDirect = false }: ProxyOptions = {}) {
+  constructor(
+    place: ProxyPlace,
+    { options = [], server = [], env = {}, isDirect = false, bin = ownBin }: ProxyOptions = {},
+  ) {
     const command = [process.execPath, serverFile, ...server];
     const own = [process.execPath, bin, 'mcp', '--store', place.store, '--name', 'scripted', ...options, '--'];
     const [program = '', ...args] = isDirect ? command : [...own, ...command];

@@ -1,8 +1,8 @@
 /**
  * An MCP server over stdio, written by hand so that it can do what no SDK does. Its tools: `echo` answers with the raw
- * text of the request, `raw` with the line it is given, `fail` with an error, `hang` never, `crash` ends the process,
- * `child` starts a process that outlives its input, `env` answers with its environment. Each call is written to the
- * file in SCRIPTED_LOG.
+ * text of the request, `raw` with the line it is given, `fail` and `read_doc` with an error, `hang` never, `crash` ends
+ * the process, `child` starts a process that outlives its input, `env` answers with its environment. Each call is
+ * written to the file in SCRIPTED_LOG.
  */
 
 import { spawn } from 'node:child_process';
@@ -16,6 +16,7 @@ const answer = (id: unknown, result: object) => write(JSON.stringify({ jsonrpc: 
 const text = (value: string, isError = false) => ({ content: [{ type: 'text', text: value }], isError });
 
 log(`start ${process.pid}`);
+if (process.argv.includes('--exit-at-once')) process.exit(4);
 if (process.argv.includes('--deaf')) {
   process.on('SIGTERM', () => undefined);
   setInterval(() => undefined, 1_000);
@@ -45,6 +46,7 @@ function read(line: string): void {
   }
   const { id, method, params = {} } = message;
   if (method === 'initialize') {
+    log('initialize');
     const serverInfo = { name: 'scripted', version: '1', title: 'as it is' };
     const capabilities = { tools: {}, experimental: { unknown: { yes: true } } };
     answer(id, { protocolVersion: params.protocolVersion, capabilities, serverInfo, instructions: 'be kind' });
@@ -54,6 +56,7 @@ function read(line: string): void {
     if (params.name === 'echo') answer(id, text(line));
     else if (params.name === 'raw') write(String(input?.line).replace('"@ID@"', JSON.stringify(id)));
     else if (params.name === 'fail') answer(id, text(`failed at ${JSON.stringify(input)}`, true));
+    else if (params.name === 'read_doc') answer(id, text(`parse failure of ${JSON.stringify(input)}`, true));
     else if (params.name === 'crash') process.exit(3);
     else if (params.name === 'env') answer(id, text(JSON.stringify(process.env)));
     else if (params.name === 'big') answer(id, text('x'.repeat(Number(input?.bytes)), input?.isError === true));
