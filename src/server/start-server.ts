@@ -7,6 +7,7 @@ import { SwitchgearError } from '../core/error.ts';
 import { createRecentEntries } from '../operator/board/recent-entries.ts';
 import { createTaskFamilies } from '../operator/board/task-families.ts';
 import { createCardHistoryReader } from '../operator/inbox/card-history.ts';
+import { createCardReader } from '../operator/inbox/card-reader.ts';
 import { wakeSnoozedCards } from '../operator/inbox/snooze.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { type AlertOptions, watchAlerts } from './alerts/watch-alerts.ts';
@@ -69,7 +70,8 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   const { storeName, findTripSettings, metricCompat, userHeader, allowedHosts, host, tls } = options;
   const { token, record } = makeToken(startTokenName, options.startRole, options.user, store.clock.wallMs());
   const scheme = tls === undefined ? 'http' : 'https';
-  const readCardHistory = createCardHistoryReader(store);
+  const cards = createCardReader(store);
+  const readCardHistory = createCardHistoryReader(store, cards.invalidate);
   let port = 0;
   const context: ServerContext = {
     store,
@@ -79,6 +81,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     authenticator: createAuthenticator(store, [record], () => port),
     feed: createEventFeed(store),
     readCardHistory,
+    readCards: cards.read,
     readCardTimes: async () => (await readCardHistory()).times,
     readRecentEntries: createRecentEntries(store),
     findTaskFamily: createTaskFamilies(store),
@@ -102,6 +105,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
     token,
     async close() {
       stopWaking();
+      cards.close();
       await alerts?.close();
       await closeServer(server, context);
     },

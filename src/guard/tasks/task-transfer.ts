@@ -119,7 +119,8 @@ export function adoptHaltedTask(
   run: Pick<TaskState, 'agent' | 'session' | 'card'> & { readonly task: string },
   { limits, raises, budget, stop = lost }: CarriedTask,
 ): void {
-  const { task: id, agent, session, card } = run;
+  const { task: id, agent, session } = run;
+  const card = runtimeOf(gear).halted.get(id)?.card ?? run.card;
   const cells = { budget: { state: budget } };
   const halted = { id, agent, session, limits, raises, haltStop: stop, cells, ...(card !== undefined && { card }) };
   runtimeOf(gear).halted.set(id, halted as TaskState);

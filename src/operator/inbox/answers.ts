@@ -74,6 +74,8 @@ export interface AnswerOptions {
   /** Whether the caller can start an agent again, which only a command in a terminal does. */
   readonly canResume?: boolean;
   readonly readHistory?: () => Promise<CardHistory>;
+  /** Reads the cards among which equal ones are looked for; each is decided as the store has it. */
+  readonly readCards?: () => Promise<readonly Card[]>;
 }
 
 /**
@@ -85,8 +87,9 @@ export async function answerFromInbox(
   idPrefix: string,
   answer: InboxAnswer,
   operator: Operator,
-  { canResume = false, readHistory = createCardHistoryReader(store) }: AnswerOptions = {},
+  options: AnswerOptions = {},
 ): Promise<AnswerEffect> {
+  const { canResume = false, readHistory = createCardHistoryReader(store) } = options;
   const { verb, lifetime = 'once', editedArgs } = answer;
   if (editedArgs !== undefined && (verb !== 'approve' || lifetime !== 'once'))
     throw new SwitchgearError(
@@ -95,7 +98,7 @@ export async function answerFromInbox(
     );
   const found = await findCard(store, idPrefix);
   checkLimit(found, answer);
-  const equals = await listEquals(store, found, answer);
+  const equals = await listEquals(store, found, answer, options);
   const decided = await decideCard(store, found.id, answer, operator, canResume);
   let released = 0;
   for (const { id } of equals) {
@@ -153,10 +156,15 @@ function checkLimit({ id, raise }: Card, { verb, limit }: InboxAnswer): void {
   );
 }
 
-async function listEquals(store: CrossProcessStore, card: Card, answer: InboxAnswer): Promise<readonly Card[]> {
+async function listEquals(
+  store: CrossProcessStore,
+  card: Card,
+  answer: InboxAnswer,
+  { readCards: read = () => readCards(store) }: AnswerOptions,
+): Promise<readonly Card[]> {
   const max = answer.editedArgs === undefined ? (answer.equals ?? (card.kind === 'ask' ? decidedCardsMax : 0)) : 0;
   if (max === 0 || (card.kind === 'ask' && card.digest === undefined)) return [];
-  return findEqualCards(await readCards(store), card, store.clock.nowMs()).slice(0, max);
+  return findEqualCards(await read(), card, store.clock.nowMs()).slice(0, max);
 }
 
 async function decideCard(

@@ -43,7 +43,10 @@ const eventsShown = 5;
 const tasksRemembered = 2_000;
 
 /** Returns a function that reads the history; each call reads only new entries. */
-export function createCardHistoryReader({ shared }: CrossProcessStore): () => Promise<CardHistory> {
+export function createCardHistoryReader(
+  { shared }: CrossProcessStore,
+  onCardChanged: (id: string) => void = () => {},
+): () => Promise<CardHistory> {
   const times = new Map<string, CardTimes>();
   const events = new Map<string, readonly Entry[]>();
   const retries = new Map<string, TaskRetry>();
@@ -59,8 +62,10 @@ export function createCardHistoryReader({ shared }: CrossProcessStore): () => Pr
     last ??= Math.max(0, (await findLastSeq(shared)) - journalEntriesMax);
     for (const entry of await readJournalEntries(shared, last + 1, journalEntriesMax)) {
       last = entry.seq;
-      if (entry.type === 'card-changed') learnTimes(entry.card.id, entry.card.state === 'open', entry.wallMs);
-      else if (entry.task !== undefined) remember(entry.task, entry);
+      if (entry.type === 'card-changed') {
+        learnTimes(entry.card.id, entry.card.state === 'open', entry.wallMs);
+        onCardChanged(entry.card.id);
+      } else if (entry.task !== undefined) remember(entry.task, entry);
       if (entry.type === 'task-started' && entry.retryOf !== undefined) {
         if (retries.size >= tasksRemembered) retries.delete(retries.keys().next().value!);
         retries.set(entry.retryOf, { task: entry.task ?? '', limits: entry.limits });

@@ -55,13 +55,14 @@ function riskOf({ kind, risk }: Card): Risk {
 
 /** Sorts by risk, then by the time that an agent has been waiting, then by id. */
 export function sortByUrgency(cards: readonly Card[], { times }: Pick<CardHistory, 'times'>): readonly Card[] {
-  const openedMs = ({ id, openedWallMs }: Card) => openedWallMs ?? times.get(id)?.openedWallMs ?? 0;
-  return cards.toSorted(
-    (left, right) =>
-      riskRank[riskOf(left)] - riskRank[riskOf(right)] ||
-      openedMs(left) - openedMs(right) ||
-      (left.id < right.id ? -1 : 1),
+  const ranked = cards.map((card) => {
+    const { id, openedWallMs = times.get(id)?.openedWallMs ?? 0 } = card;
+    return { card, id, rank: riskRank[riskOf(card)], openedMs: openedWallMs };
+  });
+  ranked.sort(
+    (left, right) => left.rank - right.rank || left.openedMs - right.openedMs || (left.id < right.id ? -1 : 1),
   );
+  return ranked.map(({ card }) => card);
 }
 
 /** Sorts answered and expired cards, the newest first. */
@@ -90,7 +91,19 @@ export function foldCards(cards: readonly Card[], atMs: number): readonly Folded
 }
 
 /** A text that is the same for cards of one cause. Questions are equal only if an approval is for the same call. */
-function causeOf({ id, kind, task, agent = '', code, counters, evidence, actions, digest, raise }: Card): string {
+function causeOf(card: Card): string {
+  const known = causes.get(card);
+  if (known !== undefined) return known;
+  const cause = describeCause(card);
+  causes.set(card, cause);
+  return cause;
+}
+
+/** The causes of cards that were compared before: a server compares the same cards again and again. */
+const causes = new WeakMap<Card, string>();
+
+function describeCause(card: Card): string {
+  const { id, kind, task, agent = '', code, counters, evidence, actions, digest, raise } = card;
   switch (kind) {
     case 'ask':
       return digest === undefined ? id : JSON.stringify([kind, task, digest, actions]);

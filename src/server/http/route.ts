@@ -1,6 +1,7 @@
 /** The shape of a route, and what its handler gets. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Card } from '../../core/card.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { Operator, OperatorRequest } from '../../operator/authorize.ts';
 import type { ReadRecentEntries } from '../../operator/board/recent-entries.ts';
@@ -25,6 +26,8 @@ export interface ServerContext {
   readonly authenticator: Authenticator;
   readonly feed: EventFeed;
   readonly readCardHistory: () => Promise<CardHistory>;
+  /** All cards; changes that the history has are in them. */
+  readonly readCards: () => Promise<readonly Card[]>;
   readonly readCardTimes: () => Promise<CardHistory['times']>;
   readonly readRecentEntries: ReadRecentEntries;
   readonly findTaskFamily: FindTaskFamily;

@@ -2,7 +2,7 @@
 
 import { type Card, cardActions } from '../../core/card.ts';
 import { nameLengthMax, reasonLengthMax, shownInputMax } from '../../core/limits.ts';
-import { cardStates, findCard, isInState, readCards } from '../../operator/cards.ts';
+import { cardStates, findCard, isInState } from '../../operator/cards.ts';
 import {
   type AnswerEffect,
   answerFromInbox,
@@ -72,7 +72,7 @@ export const cardRoutes: readonly Route[] = [
       const { state = 'open', kind, task, answer, fold = state === 'open', offset = 0, limit = 100 } = query;
       const atMs = store.clock.nowMs();
       const history = await context.readCardHistory();
-      const found = (await readCards(store)).filter(
+      const found = (await context.readCards()).filter(
         (card) =>
           isInState(card, state, atMs) &&
           (kind ?? card.kind) === card.kind &&
@@ -106,8 +106,7 @@ export const cardRoutes: readonly Route[] = [
     async handle({ context, params, body, authorize }) {
       const answer = readAnswer(body);
       const operator = await authorize(effectOfVerb(answer.verb), body.note);
-      const { store, readCardHistory: readHistory } = context;
-      const effect = await answerFromInbox(store, params.id!, answer, operator, { readHistory });
+      const effect = await answerFromInbox(context.store, params.id!, answer, operator, readersOf(context));
       return showEffect(context, effect);
     },
   }),
@@ -133,8 +132,7 @@ export const cardRoutes: readonly Route[] = [
     async handle({ context, body, authorize }) {
       const answer = readAnswer(body);
       const operator = await authorize(effectOfVerb(answer.verb), body.note);
-      const { store, readCardHistory: readHistory } = context;
-      const results = await answerSeveral(store, body.ids!, answer, operator, { readHistory });
+      const results = await answerSeveral(context.store, body.ids!, answer, operator, readersOf(context));
       const shown = results.map(async (result) =>
         'effect' in result ? { id: result.id, ...(await showEffect(context, result.effect)) } : result,
       );
@@ -180,6 +178,10 @@ function readAnswer(body: Checked<ObjectSchema & { readonly properties: typeof a
   const { answer, for: lifetime, request, edit, limit, equals, note } = body;
   const editedArgs = edit === undefined ? undefined : JSON.stringify(edit);
   return { verb: answer!, lifetime, request, editedArgs, limit, equals, note };
+}
+
+function readersOf({ readCardHistory, readCards }: ServerContext) {
+  return { readHistory: readCardHistory, readCards };
 }
 
 /** An answered card as it is in the store, and what the answer did. */

@@ -64,11 +64,7 @@ async function fetchCells({ run, names, readHead }: StoreReader, keys: readonly 
 /** Returns the stored cells with a key prefix. */
 export async function readCells(reader: StoreReader, prefix: string, most: number): Promise<readonly StoredCell[]> {
   await pollStore(reader);
-  const keys = [...reader.memory.cells]
-    .filter(([key, { text }]) => key.startsWith(prefix) && text !== undefined)
-    .map(([key]) => key)
-    .sort()
-    .slice(0, most);
+  const keys = most === 1 ? findFirstKey(reader.memory, prefix) : listKeys(reader.memory, prefix).slice(0, most);
   const stored: StoredCell[] = [];
   for (let at = 0; at < keys.length; at += storeBatchMax) {
     const batch = keys.slice(at, at + storeBatchMax);
@@ -79,6 +75,23 @@ export async function readCells(reader: StoreReader, prefix: string, most: numbe
     });
   }
   return stored;
+}
+
+function listKeys({ cells }: KnownState, prefix: string): readonly string[] {
+  const keys: string[] = [];
+  for (const [key, { text }] of cells) if (text !== undefined && key.startsWith(prefix)) keys.push(key);
+  return keys.sort();
+}
+
+/** The first key with a prefix in the order of keys, which is the prefix itself if there is a cell of this name. */
+function findFirstKey(memory: KnownState, prefix: string): readonly string[] {
+  if (memory.cells.get(prefix)?.text !== undefined) return [prefix];
+  let first: string | undefined;
+  for (const [key, { text }] of memory.cells) {
+    if (text === undefined || !key.startsWith(prefix)) continue;
+    if (first === undefined || key < first) first = key;
+  }
+  return first === undefined ? [] : [first];
 }
 
 /** The options of `restoreStore`. */
