@@ -11,6 +11,7 @@ import {
 import {
   answerWords,
   argumentsOf,
+  causesOf,
   counterName,
   describeClosed,
   headlineOf,
@@ -42,6 +43,13 @@ test('the headline says who stopped and why, once', () => {
   );
   assert.equal(headlineOf({ ...halt, evidence: [] }), 'deploy-bot stopped: tool call limit');
   assert.equal(headlineOf(question), 'ops wants to call pay');
+  const status = 'calls 6 of 5 · $0.31 of $50.00 · 02:13 of 30:00';
+  const ofRun = { ...halt, evidence: [status, 'the last call may have run', 'tool calls: 6 of 5'] };
+  assert.equal(headlineOf(ofRun), 'deploy-bot stopped: tool calls: 6 of 5');
+  assert.deepEqual(reasonsOf(ofRun), [
+    'the last call may have run',
+    'The task reached its limit of tool calls: 6 of 5.',
+  ]);
 });
 
 test('the reasons of a question leave out its headline and its arguments, which are shown by themselves', () => {
@@ -116,6 +124,22 @@ test('the button of a retry names the new limit in its unit', () => {
   const [button] = listAnswers({ ...halt, details: { raise, counters } }, 750);
   assert.equal(button?.label, 'Try again with a limit of $7.50');
   assert.deepEqual(button?.body(''), { answer: 'retry', limit: 750 });
+});
+
+test('a card that stands for several equal ones says so on its buttons, and decides them all', () => {
+  const buttons = listAnswers({ ...halt, count: 7, actions: ['narrow_scope', 'replan', 'dismiss'] });
+  assert.deepEqual(
+    buttons.map(({ label }) => label),
+    ['Narrow the request…', 'Hand back for a new plan (all 7)…', 'Dismiss (all 7)'],
+  );
+  assert.deepEqual(buttons.at(-1)?.body(''), { answer: 'dismiss', equals: 6 });
+  assert.equal(listAnswers({ ...question, count: 3 })[0]?.label, 'Approve once', 'equal questions are always released');
+});
+
+test('a card of the past has its counter, once', () => {
+  assert.deepEqual(causesOf(halt), []);
+  assert.deepEqual(causesOf({ ...halt, evidence: ['too many calls'] }), ['Tool call limit: 6 of 5']);
+  assert.deepEqual(causesOf({ ...question, counters: {}, input: undefined as never }), ['really?', 'with {"a":1}']);
 });
 
 test('several cards offer what all of them offer, and never the arguments of one', () => {

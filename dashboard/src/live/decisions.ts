@@ -2,12 +2,12 @@
 
 import { computed, signal } from '@preact/signals';
 import { ApiError, apiGet, apiPost, errorText } from '../api.ts';
-import { type AnswerBody, type AnswerResult, effectSentence } from '../logic/card-answers.ts';
+import { type AnswerBody, type AnswerResult, effectSentence, equalsMax } from '../logic/card-answers.ts';
 import { describeClosed, splitCommand } from '../logic/card-words.ts';
 import { formatCount } from '../logic/format.ts';
 import { dropCards, type PageCard, sortOpenCards } from '../logic/inbox-model.ts';
 import { announce } from '../state.ts';
-import { inbox, reloadInbox } from './inbox-store.ts';
+import { inbox, reloadInbox, snoozedCount } from './inbox-store.ts';
 
 /** What became of a decision. */
 export interface Decision {
@@ -77,12 +77,11 @@ export async function decide(card: PageCard, body: AnswerBody): Promise<void> {
 
 /** Hides one card for some seconds; the question still expires. */
 export async function snooze(card: PageCard, secs: number, words: string): Promise<void> {
-  await send(
-    card,
-    `/api/cards/${encodeURIComponent(card.id)}/snooze`,
-    { secs },
-    () => `Hidden ${words}. Nothing is decided.`,
-  );
+  const path = `/api/cards/${encodeURIComponent(card.id)}/snooze`;
+  await send(card, path, { secs }, () => {
+    snoozedCount.value++;
+    return `Snoozed ${words}. Nothing is decided.`;
+  });
 }
 
 async function send(
@@ -97,6 +96,7 @@ async function send(
     const text = describe(await apiPost<AnswerResult>(path, body));
     showDone(card, text);
     announce(text, 'good');
+    if (path.endsWith('/answer')) void followEffect(card);
   } catch (error) {
     const { words, command } = splitCommand(errorText(error));
     const isTooLate = error instanceof ApiError && error.status === 409 && command === undefined;
@@ -106,6 +106,24 @@ async function send(
     announce(now ?? (command === undefined ? words : `${words} ${command}`), 'bad');
   }
   void reloadInbox();
+}
+
+/** When the effect of an answer is read again: the process that waited may take it a moment later. */
+const effectDelaysMs = [400, 800, 1_600, 3_200, 6_400];
+
+/** Keeps the effect of an answer current while it is shown. */
+async function followEffect({ id }: PageCard): Promise<void> {
+  for (const delayMs of effectDelaysMs) {
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    const decision = decisions.peek().get(id);
+    if (decision?.state !== 'done') return;
+    const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).catch(() => undefined);
+    const effect = answer?.card.effect;
+    const text = typeof effect === 'object' ? effect.sentence : effect;
+    if (text === undefined || decision.text.startsWith(text)) continue;
+    setDecision(id, { ...decision, text });
+    announce(text, 'good');
+  }
 }
 
 /** What became of a card that this person could not decide any more; undefined if it is still open. */
@@ -126,34 +144,37 @@ interface BulkResult {
 /** Answers several cards at once, and shows what became of each. */
 export async function decideAll(cards: readonly PageCard[], body: AnswerBody): Promise<void> {
   for (const card of cards) setDecision(card.id, { card, state: 'sending', text: '' });
-  const byId = new Map(cards.map((card) => [card.id, card]));
   let done = 0;
   try {
-    const answer = await apiPost<{ results: readonly BulkResult[] }>('/api/cards/answer', {
-      ids: [...byId.keys()],
-      ...body,
-    });
-    for (const { id, card, effect, error } of answer.results) {
-      const before = byId.get(id);
-      if (before === undefined) continue;
-      byId.delete(id);
-      if (error === undefined) {
-        done++;
-        showDone(before, effectSentence({ card: card ?? before, ...(effect && { effect }) }));
-      } else {
-        const { words, command } = splitCommand(error.message ?? 'The card was not answered.');
-        setDecision(id, { card: before, state: 'failed', text: words, ...(command !== undefined && { command }) });
-      }
-    }
-    for (const id of byId.keys()) clearDecision(id);
+    for (let at = 0; at < cards.length; at += equalsMax)
+      done += await decideSome(cards.slice(at, at + equalsMax), body);
     const failed = cards.length - done;
     announce(
       `${formatCount(done, 'card')} decided${failed === 0 ? '.' : `, ${failed} not: each card says why.`}`,
       failed === 0 ? 'good' : 'bad',
     );
   } catch (error) {
-    for (const card of cards) clearDecision(card.id);
     announce(errorText(error), 'bad');
   }
+  for (const { id } of cards) if (decisions.peek().get(id)?.state === 'sending') clearDecision(id);
   void reloadInbox();
+}
+
+/** Answers cards of one request; returns how many were decided. */
+async function decideSome(cards: readonly PageCard[], body: AnswerBody): Promise<number> {
+  const ids = cards.map(({ id }) => id);
+  const { results } = await apiPost<{ results: readonly BulkResult[] }>('/api/cards/answer', { ids, ...body });
+  let done = 0;
+  for (const card of cards) {
+    const result = results.find(({ id }) => id === card.id);
+    if (result === undefined) continue;
+    if (result.error === undefined) {
+      done++;
+      showDone(card, effectSentence({ card: result.card ?? card, ...(result.effect && { effect: result.effect }) }));
+    } else {
+      const { words, command } = splitCommand(result.error.message ?? 'The card was not answered.');
+      setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
+    }
+  }
+  return done;
 }

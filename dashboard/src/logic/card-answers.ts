@@ -13,6 +13,8 @@ export interface AnswerBody {
   readonly request?: string;
   readonly note?: string;
   readonly limit?: number;
+  /** How many equal cards are decided with it; equal questions always are. */
+  readonly equals?: number;
 }
 
 /** The dialog that an answer needs. */
@@ -38,9 +40,10 @@ export interface AnswerButton {
   readonly body: (text: string) => AnswerBody;
 }
 
-/** Letters of a note and of a request. */
+/** Letters of a note and of a request, and cards that one answer decides. */
 export const noteLengthMax = 500;
 export const requestLengthMax = 8_000;
+export const equalsMax = 100;
 
 const declineDialog: AnswerDialog = {
   title: 'Decline',
@@ -123,13 +126,32 @@ const buttons: Readonly<Record<CardAction, Omit<AnswerButton, 'action'>>> = {
 export function listAnswers(card: PageCard, limit?: number): readonly AnswerButton[] {
   return (Object.keys(buttons) as CardAction[]).flatMap((action) => {
     if (!card.actions.includes(action)) return [];
-    const button = { action, ...buttons[action] };
-    const raise = card.details?.raise ?? card.raise;
-    if (action !== 'retry_raised' || raise === undefined || limit === undefined) return [button];
-    const unit = card.details?.counters?.find(({ setting }) => setting === raise.setting)?.unit;
-    const label = `Try again with a limit of ${formatQuantity(limit, unit)}`;
-    return [{ ...button, label, body: () => ({ answer: 'retry', limit }) as const }];
+    const button: AnswerButton = { action, ...buttons[action] };
+    return [includeEquals(card, action === 'retry_raised' ? nameLimit(card, button, limit) : button)];
   });
+}
+
+function nameLimit(card: PageCard, button: AnswerButton, limit: number | undefined): AnswerButton {
+  const raise = card.details?.raise ?? card.raise;
+  if (raise === undefined || limit === undefined) return button;
+  const unit = card.details?.counters?.find(({ setting }) => setting === raise.setting)?.unit;
+  const label = `Try again with a limit of ${formatQuantity(limit, unit)}`;
+  return { ...button, label, body: () => ({ answer: 'retry', limit }) };
+}
+
+/** Answers that mean the same for every equal card; a smaller request is for one agent. */
+const forAllEqual: readonly CardAction[] = ['retry_raised', 'replan', 'pause', 'dismiss'];
+
+/** A card that stands for several equal ones decides them all, and its buttons say so. */
+function includeEquals({ kind, count = 1 }: PageCard, button: AnswerButton): AnswerButton {
+  if (kind === 'ask' || count < 2 || !forAllEqual.includes(button.action)) return button;
+  const [, words = '', dots = ''] = /^(.*?)(…?)$/.exec(button.label) ?? [];
+  const equals = Math.min(count - 1, equalsMax);
+  return {
+    ...button,
+    label: `${words} (all ${equals + 1})${dots}`,
+    body: (text) => ({ ...button.body(text), equals }),
+  };
 }
 
 /** The buttons that all cards of a selection offer; a dialog of arguments is for one card alone. */

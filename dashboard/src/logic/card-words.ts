@@ -1,26 +1,29 @@
 /** What a card says: its headline, its reasons, its arguments, and the words of its answers. */
 
 import type { CardAction } from '../../../src/core/card.ts';
-import { formatQuantity } from './format.ts';
+import { formatQuantity, formatUsage } from './format.ts';
 import type { CardCounter, PageCard } from './inbox-model.ts';
 
-/** What happened, in one line. */
+/** What happened, in one line: of a halt the last sentence, which is its cause. */
 export function headlineOf(card: PageCard): string {
-  const [first = card.code.replaceAll('_', ' ')] = card.evidence;
-  if (card.kind !== 'halt') return first;
-  const [cause = first] = first.split('; ', 1);
-  const { agent } = card;
+  const { kind, evidence, code, agent } = card;
+  const sentence = (kind === 'halt' ? evidence.at(-1) : evidence[0]) ?? code.replaceAll('_', ' ');
+  if (kind !== 'halt') return sentence;
+  const [cause = sentence] = sentence.split('; ', 1);
   if (agent === undefined || cause.startsWith(`${agent} `) || cause.startsWith(`${agent}:`)) return cause;
   return `${agent} stopped: ${cause}`;
 }
 
-/** The sentences behind the headline; the line of the arguments is shown by itself. */
+/** The sentences behind the headline; arguments and counters are shown by themselves. */
 export function reasonsOf(card: PageCard): readonly string[] {
   const { kind, evidence, input } = card;
   const sentences = input ? evidence.slice(0, -1) : evidence;
-  const rest = kind === 'ask' || (kind === 'notice' && sentences.length > 1) ? sentences.slice(1) : sentences;
-  return (rest.length > 0 ? rest : sentences).map((sentence) => (kind === 'halt' ? explainLimit(sentence) : sentence));
+  if (kind === 'halt') return sentences.filter((each) => !statusLine.test(each)).map(explainLimit);
+  return sentences.length > 1 ? sentences.slice(1) : sentences;
 }
+
+/** The counters of a run in one line, which a terminal prints: `calls 6 of 5 · $0.31 of $50.00 · 02:13 of 30:00`. */
+const statusLine = / of .+ · .+ of /;
 
 /** A counter and its limit as a sentence: `tool calls: 51 of 50`. */
 function explainLimit(sentence: string): string {
@@ -101,6 +104,16 @@ export function outcomeOf({ answer, state }: PageCard): string {
 /** The name of the person who answered. */
 export function answererOf({ answeredBy, by }: PageCard): string | undefined {
   return answeredBy ?? by;
+}
+
+/** The words behind a card of the past that its headline does not have. */
+export function causesOf(card: PageCard): readonly string[] {
+  const headline = headlineOf(card);
+  const [counter] = countersOf(card);
+  const usage = counter && formatUsage(counter.used, counter.limit, counter.unit);
+  const words = card.evidence.filter((each) => !headline.includes(each) && !statusLine.test(each));
+  const isSaid = usage === undefined || [headline, ...words].some((each) => each.includes(usage));
+  return isSaid ? words : [...words, `${counterName(counter!.name)}: ${usage}`];
 }
 
 /** What somebody else did, for a person who was too late. */

@@ -49,7 +49,7 @@ function Inbox({ param }: ViewProps) {
       {isOperator.value && selectedCards.value.length > 0 && <BulkBar />}
       {cards.length === 0 ? <NoCards /> : <CardList cards={cards} />}
       {snoozedCount.value > 0 && (
-        <p class="list-end">{formatCount(snoozedCount.value, 'card')} hidden with “Not now”.</p>
+        <p class="list-end">{formatCount(snoozedCount.value, 'card')} snoozed with “Not now”.</p>
       )}
     </>
   );

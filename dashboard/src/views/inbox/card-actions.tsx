@@ -13,6 +13,7 @@ import {
   requestLengthMax,
 } from '../../logic/card-answers.ts';
 import { argumentsOf, headlineOf } from '../../logic/card-words.ts';
+import { formatNumber, formatQuantity } from '../../logic/format.ts';
 import type { PageCard } from '../../logic/inbox-model.ts';
 import { pressed } from './current-card.ts';
 
@@ -27,13 +28,20 @@ type OpenDialog = AnswerButton | 'snooze' | undefined;
 export function CardActions({ card, isBusy }: CardActionsProps) {
   const raise = card.details?.raise ?? card.raise;
   const limit = useSignal<number | undefined>(raise?.suggested);
+  const unit = card.details?.counters?.find(({ setting }) => setting === raise?.setting)?.unit;
   const dialog = useSignal<OpenDialog>(undefined);
   const answers = listAnswers(card, isValidLimit(limit.value, raise) ? limit.value : undefined);
   const canRaise = raise !== undefined && card.actions.includes('retry_raised');
+  // A question is approved only after its arguments were shown.
+  const isIncomplete = card.kind === 'ask' && card.details === undefined;
+  const isDisabled = ({ action, body }: AnswerButton) =>
+    isBusy ||
+    (isIncomplete && body('{}').answer === 'approve') ||
+    (action === 'retry_raised' && canRaise && !isValidLimit(limit.value, raise));
   const press = (button: AnswerButton) => {
+    if (isDisabled(button)) return;
     if (button.dialog !== undefined) dialog.value = button;
-    else if (button.action !== 'retry_raised' || !canRaise || isValidLimit(limit.value, raise))
-      void decide(card, button.body(''));
+    else void decide(card, button.body(''));
   };
   // A key of the keyboard presses a button of the current card.
   useEffect(() => {
@@ -44,16 +52,15 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
     const button = answers.find((each) => each.key === key.key);
     if (button !== undefined) press(button);
   }, [pressed.value]);
-  const isWrong = canRaise && !isValidLimit(limit.value, raise);
   return (
     <div class="card-actions">
-      {canRaise && <LimitBox raise={raise} value={limit.value} onChange={(next) => (limit.value = next)} />}
+      {canRaise && <LimitBox raise={raise} unit={unit} value={limit.value} onChange={(next) => (limit.value = next)} />}
       {answers.map((button) => (
         <button
           key={button.action}
           type="button"
           class={button.tone}
-          disabled={isBusy || (button.action === 'retry_raised' && isWrong)}
+          disabled={isDisabled(button)}
           aria-keyshortcuts={button.key}
           onClick={() => press(button)}
         >
@@ -97,19 +104,22 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
 type Raise = NonNullable<PageCard['raise']>;
 
 function isValidLimit(limit: number | undefined, raise: Raise | undefined): boolean {
-  return limit !== undefined && raise !== undefined && limit >= raise.min && limit <= raise.max;
+  if (limit === undefined || raise === undefined) return false;
+  return Number.isSafeInteger(limit) && limit >= raise.min && limit <= raise.max;
 }
 
 interface LimitBoxProps {
   readonly raise: Raise;
+  readonly unit: string | undefined;
   readonly value: number | undefined;
   readonly onChange: (value: number | undefined) => void;
 }
 
-function LimitBox({ raise, value, onChange }: LimitBoxProps) {
+function LimitBox({ raise, unit, value, onChange }: LimitBoxProps) {
   const id = useId();
   const { setting, min, max } = raise;
   const isWrong = !isValidLimit(value, raise);
+  const hasUnit = unit === 'cents' || unit === 'secs';
   return (
     <span class="limit-box">
       <label for={id}>New limit</label>
@@ -118,14 +128,15 @@ function LimitBox({ raise, value, onChange }: LimitBoxProps) {
         type="number"
         min={min}
         max={max}
-        step={Number.isInteger(min) ? 1 : 'any'}
+        step={1}
         value={value}
         aria-invalid={isWrong}
         aria-describedby={`${id}-hint`}
         onInput={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : currentTarget.valueAsNumber)}
       />
       <span id={`${id}-hint`} class={isWrong ? 'hint error-text' : 'hint'}>
-        <code>{setting}</code>, {min} to {max}; more needs the policy file
+        <code>{setting}</code>, {formatNumber(min)} to {formatNumber(max)}
+        {hasUnit && ` (${formatQuantity(min, unit)} to ${formatQuantity(max, unit)})`}; more needs the policy file
       </span>
     </span>
   );

@@ -1,19 +1,19 @@
 /** One card of the inbox. */
 
 import { useComputed, useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { CommandLine } from '../../components/empty-state.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { Since, Until } from '../../components/time.tsx';
-import { clearDecision, decisions, select, selected } from '../../live/decisions.ts';
+import { clearDecision, type Decision, decisions, select, selected } from '../../live/decisions.ts';
 import { headlineOf, kindWords } from '../../logic/card-words.ts';
 import { type PageCard, riskOf } from '../../logic/inbox-model.ts';
 import { formatRoute } from '../../logic/route.ts';
 import { isOperator } from '../../state.ts';
 import { CardActions } from './card-actions.tsx';
 import { CardBody } from './card-body.tsx';
-import { cardElementId, currentCard } from './current-card.ts';
+import { cardElementId, currentCard, moveBy } from './current-card.ts';
 
 const looks: Readonly<Record<PageCard['kind'], { readonly tone: Tone; readonly icon: IconName }>> = {
   ask: { tone: 'info', icon: 'question' },
@@ -22,26 +22,39 @@ const looks: Readonly<Record<PageCard['kind'], { readonly tone: Tone; readonly i
 };
 
 export function CardItem({ card }: { readonly card: PageCard }) {
+  const decision = useComputed(() => decisions.value.get(card.id)).value;
+  return decision?.state === 'done' ? (
+    <DecidedCard card={card} decision={decision} />
+  ) : (
+    <OpenCard card={card} decision={decision} />
+  );
+}
+
+interface OpenCardProps {
+  readonly card: PageCard;
+  readonly decision: Decision | undefined;
+}
+
+function OpenCard({ card, decision }: OpenCardProps) {
   const { id, kind } = card;
   const headlineId = useId();
   const headline = headlineOf(card);
-  const decision = useComputed(() => decisions.value.get(id)).value;
   const isSelected = useComputed(() => selected.value.has(id)).value;
   const isCurrent = useComputed(() => currentCard.value === id).value;
-  const isDone = decision?.state === 'done';
+  const isBusy = decision?.state === 'sending';
   // Notices are short until somebody wants to know more.
-  const isUnfolded = useSignal(false);
+  const isUnfolded = useSignal(kind !== 'notice');
   return (
     <article
       id={cardElementId(id)}
-      class={`card ${kind}${isDone ? ' done' : ''}${decision?.isElsewhere === true ? ' elsewhere' : ''}${isCurrent ? ' current' : ''}`}
+      class={`card ${kind}${isCurrent ? ' current' : ''}`}
       aria-labelledby={headlineId}
-      aria-busy={decision?.state === 'sending'}
+      aria-busy={isBusy}
       tabIndex={-1}
       onFocusIn={() => (currentCard.value = id)}
     >
       <header class="card-head">
-        {isOperator.value && !isDone && (
+        {isOperator.value && (
           <input
             type="checkbox"
             aria-label={`Select: ${headline}`}
@@ -51,7 +64,7 @@ export function CardItem({ card }: { readonly card: PageCard }) {
         )}
         <div class="card-title">
           <h2 id={headlineId}>{headline}</h2>
-          <CardFacts card={card} isDone={isDone} />
+          <CardFacts card={card} />
         </div>
         <div class="card-marks">
           {(card.count ?? 1) > 1 && <EqualCount count={card.count!} />}
@@ -59,36 +72,62 @@ export function CardItem({ card }: { readonly card: PageCard }) {
           <Badge tone={looks[kind].tone} icon={looks[kind].icon} text={kindWords[kind]} />
         </div>
       </header>
-      {isDone ? (
-        <p class={decision.isElsewhere === true ? 'effect elsewhere' : 'effect'}>
-          <Icon name={decision.isElsewhere === true ? 'alert' : 'check'} /> {decision.text}
-        </p>
-      ) : (
-        <>
-          {(kind !== 'notice' || isUnfolded.value) && <CardBody card={card} />}
-          {decision?.state === 'failed' && (
-            <div class="card-failure" role="alert">
-              <p>{decision.text}</p>
-              {decision.command !== undefined && <CommandLine text={decision.command} />}
-              <button type="button" class="quiet small" onClick={() => clearDecision(id)}>
-                Close
-              </button>
-            </div>
-          )}
-          {kind === 'notice' && !isUnfolded.value ? (
-            <div class="notice-row">
-              {isOperator.value && <CardActions card={card} isBusy={decision?.state === 'sending'} />}
-              <button type="button" class="quiet" aria-expanded={false} onClick={() => (isUnfolded.value = true)}>
-                <Icon name="chevron" /> Details
-              </button>
-            </div>
-          ) : (
-            isOperator.value && <CardActions card={card} isBusy={decision?.state === 'sending'} />
-          )}
-        </>
+      {isUnfolded.value && <CardBody card={card} />}
+      {decision?.state === 'failed' && (
+        <div class="card-failure" role="alert">
+          <p>{decision.text}</p>
+          {decision.command !== undefined && <CommandLine text={decision.command} />}
+          <button type="button" class="quiet small" onClick={() => clearDecision(id)}>
+            Close
+          </button>
+        </div>
       )}
+      <div class="card-foot">
+        {isOperator.value && <CardActions card={card} isBusy={isBusy} />}
+        {!isUnfolded.value && (
+          <button type="button" class="quiet" aria-expanded={false} onClick={() => (isUnfolded.value = true)}>
+            <Icon name="chevron" /> Details
+          </button>
+        )}
+      </div>
     </article>
   );
+}
+
+interface DecidedCardProps {
+  readonly card: PageCard;
+  readonly decision: Decision;
+}
+
+/** A card that is not open any more: its effect, for a while. It keeps the focus of the button that was pressed. */
+function DecidedCard({ card, decision }: DecidedCardProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (currentCard.peek() === card.id && isFocusLost()) element.current?.focus({ preventScroll: true });
+    return () => {
+      const hasFocus = element.current?.contains(document.activeElement) === true;
+      if (hasFocus && !moveBy(1)) document.getElementById('main')?.focus();
+    };
+  }, []);
+  const isElsewhere = decision.isElsewhere === true;
+  return (
+    <div
+      ref={element}
+      id={cardElementId(card.id)}
+      class={`card done${isElsewhere ? ' elsewhere' : ''}`}
+      tabIndex={-1}
+      onFocusIn={() => (currentCard.value = card.id)}
+    >
+      <p class="done-title">{headlineOf(card)}</p>
+      <p class="effect">
+        <Icon name={isElsewhere ? 'alert' : 'check'} /> {decision.text}
+      </p>
+    </div>
+  );
+}
+
+function isFocusLost(): boolean {
+  return document.activeElement === null || document.activeElement === document.body;
 }
 
 function EqualCount({ count }: { readonly count: number }) {
@@ -100,7 +139,7 @@ function EqualCount({ count }: { readonly count: number }) {
 }
 
 /** Who waits, in which task, since when and until when. */
-function CardFacts({ card, isDone }: { readonly card: PageCard; readonly isDone: boolean }) {
+function CardFacts({ card }: { readonly card: PageCard }) {
   const { kind, agent, task, step, openedWallMs, expiresAtMs, details } = card;
   return (
     <p class="card-facts">
@@ -113,18 +152,18 @@ function CardFacts({ card, isDone }: { readonly card: PageCard; readonly isDone:
           {step.id !== '' && `: ${step.id}`} of <a href={formatRoute('chains', step.run)}>{step.run}</a>
         </span>
       )}
-      {openedWallMs !== undefined && !isDone && (
+      {openedWallMs !== undefined && (
         <span class="fact-time">
           <Icon name="clock" /> {kind === 'notice' ? 'Opened' : 'Waiting for'} <Since wallMs={openedWallMs} />
           {kind === 'notice' && ' ago'}
         </span>
       )}
-      {expiresAtMs !== undefined && !isDone && (
+      {expiresAtMs !== undefined && (
         <span class="fact-time expiry">
           Expires in <Until atMs={expiresAtMs} />
         </span>
       )}
-      {details?.isAwaited === false && !isDone && <span>No process waits: a retry needs a terminal</span>}
+      {details?.isAwaited === false && <span>No process waits: a retry needs a terminal</span>}
     </p>
   );
 }

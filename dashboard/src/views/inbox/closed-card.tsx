@@ -3,7 +3,7 @@
 import { Badge, type Tone } from '../../components/badge.tsx';
 import type { IconName } from '../../components/icon.tsx';
 import { Ago } from '../../components/time.tsx';
-import { answererOf, headlineOf, kindWords, outcomeOf } from '../../logic/card-words.ts';
+import { answererOf, causesOf, headlineOf, kindWords, outcomeOf } from '../../logic/card-words.ts';
 import type { PageCard } from '../../logic/inbox-model.ts';
 import { formatRoute } from '../../logic/route.ts';
 
@@ -19,6 +19,7 @@ export function ClosedCard({ card }: { readonly card: PageCard }) {
   const who = answererOf(card);
   const note = card.note ?? from?.note;
   const effect = typeof card.effect === 'string' ? card.effect : card.effect?.sentence;
+  const causes = causesOf(card);
   const wallMs = answeredWallMs ?? openedWallMs;
   return (
     <article class="closed" aria-labelledby={`closed:${id}`}>
@@ -41,6 +42,7 @@ export function ClosedCard({ card }: { readonly card: PageCard }) {
         )}
         {from?.how === 'unattended' && <span>unattended</span>}
       </p>
+      {causes.length > 0 && <p class="closed-effect">{causes.join(' · ')}</p>}
       {note !== undefined && <p class="closed-note">“{note}”</p>}
       {effect !== undefined && <p class="closed-effect">{effect}</p>}
     </article>

@@ -14,12 +14,13 @@ export function cardElementId(id: string): string {
   return `card:${id}`;
 }
 
-/** Moves to the next or the previous card. */
-export function moveBy(step: 1 | -1): void {
+/** Moves to the next or the previous card; returns whether there is one. */
+export function moveBy(step: 1 | -1): boolean {
   const cards = shownCards.peek();
   const at = cards.findIndex(({ id }) => id === currentCard.peek());
   const next = cards[at < 0 ? 0 : Math.min(cards.length - 1, Math.max(0, at + step))];
   if (next !== undefined) focusCard(next.id);
+  return next !== undefined;
 }
 
 /** Moves the focus to a card. */
