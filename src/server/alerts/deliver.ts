@@ -33,6 +33,8 @@ interface Found {
 
 /** Sends new cards to one webhook; a call while another is under way does nothing. */
 export interface Deliverer {
+  /** Finds its place in the journal, so that a new webhook gets what comes after this call. */
+  prepare(): Promise<void>;
   deliver(): Promise<void>;
   /** Stores the place in the journal. */
   close(): Promise<void>;
@@ -69,9 +71,13 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
     else progress = undefined; // Another server has the lease: its place counts.
   }
 
-  async function run(): Promise<void> {
+  async function prepare(): Promise<void> {
     progress ??= await load();
     if (storedCursor < 0) await save(progress);
+  }
+
+  async function run(): Promise<void> {
+    await prepare();
     if (progress === undefined || clock.nowMs() < progress.nextTryMs) return;
     const entries = await readJournalEntries(shared, progress.cursor + 1, scanEntriesMax);
     const last = entries.at(-1)?.seq ?? progress.cursor;
@@ -115,6 +121,9 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
   }
 
   return {
+    async prepare() {
+      if (progress === undefined && !isBusy && webhook.url !== undefined) await prepare();
+    },
     async deliver() {
       if (isBusy || webhook.url === undefined) return;
       isBusy = true;

@@ -78,6 +78,7 @@ export function watchAlerts(options: WatchOptions): AlertWatch {
   async function tick(): Promise<void> {
     outage.look(hasLease);
     if (shared.health.state !== 'shared' || !(await holdLease())) return;
+    for (const deliverer of deliverers) await deliverer.prepare();
     await evaluate();
     for (const deliverer of deliverers) void deliverer.deliver();
   }
