@@ -136,16 +136,16 @@ export class EnvelopeScanner implements Envelope {
   #keep(byte: number): void {
     if (this.#token === undefined) return;
     if (this.#token.length < tokenBytesMax) this.#token.push(byte);
+    else this.#token = undefined; // Too long to be of interest.
   }
 
   #endString(): void {
     const token = this.#takeToken();
-    if (token === undefined) return;
-    if (this.#expectsName[this.#depth]) {
+    if (this.#depth <= 2 && this.#expectsName[this.#depth]) {
       this.#expectsName[this.#depth] = false;
-      this.#names[this.#depth] = parseText(token) ?? ' ';
+      this.#names[this.#depth] = (token === undefined ? undefined : parseText(token)) ?? ' ';
       if (this.#depth === 1) this.#noteName(this.#names[1]!);
-    } else this.#noteValue(token);
+    } else if (token !== undefined) this.#noteValue(token);
   }
 
   #endWord(): void {

@@ -79,6 +79,12 @@ test('names with escapes are read, and members that are written twice are notice
   assert.equal(scan('{"params":{"method":"x","method":"y"},"method":"ping"}', 5).isAmbiguous, false);
 });
 
+test('names and values that are too long are passed over', () => {
+  const long = 'n'.repeat(5_000);
+  const envelope = scan(`{"${long}":"method","id":"${long}","method":"ping","result":{"${long}":1,"isError":true}}`, 7);
+  assert.deepEqual([envelope.id, envelope.method, envelope.isError], [undefined, 'ping', true]);
+});
+
 test('texts that are no JSON are read without an error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {

@@ -34,7 +34,11 @@ export interface SessionSetup extends Omit<SwitchgearOptions, 'log' | 'env'> {
   readonly asksClient?: boolean;
 }
 
-export function proxiedSession({ asksClient = false, ...options }: SessionSetup = {}, server = 'docs') {
+export function proxiedSession(
+  { asksClient = false, ...options }: SessionSetup = {},
+  server = 'docs',
+  sinks: { readonly client?: Writable; readonly server?: Writable } = {},
+) {
   const clock = simulatedClock();
   let asked: Approver | undefined;
   const approver: Approver = {
@@ -66,8 +70,8 @@ export function proxiedSession({ asksClient = false, ...options }: SessionSetup 
       throw error;
     },
   });
-  const toServer = new LineRelay(serverInput, session.fromClient);
-  const toClient = new LineRelay(client, session.fromServer);
+  const toServer = new LineRelay(sinks.server ?? serverInput, session.fromClient);
+  const toClient = new LineRelay(sinks.client ?? client, session.fromServer);
   let ids = 0;
   const line = (frame: unknown) => Buffer.from(`${JSON.stringify(frame)}\n`);
   const proxy = {

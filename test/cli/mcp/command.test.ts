@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test as plainTest } from 'node:test';
+import { startRedis, testWithRedis } from '../../redis-server.ts';
 import { createPlace, isRunning, type ProxyOptions, ProxyProcess, until } from './proxy-process.ts';
 
 const test = (title: string, run: () => Promise<void>) => plainTest(title, { timeout: 60_000 }, run);
@@ -229,4 +230,26 @@ test('a server that was killed during a call is started again, and the call is a
 test('a server that ends before it answered is not started again', async () => {
   const proxy = start({ server: ['--exit-at-once'] });
   assert.equal(await proxy.exited, 4);
+});
+
+testWithRedis('two proxies on one Redis share the breaker', { timeout: 60_000 }, async () => {
+  const redis = await startRedis();
+  const own = { ...createPlace(), store: `${redis.url}?prefix=mcp` };
+  try {
+    const [first, second] = [start({}, own), start({}, own)];
+    await Promise.all([first.initialize(), second.initialize()]);
+    for (let n = 0; n < 5; n++) assert.match((await first.call('fail', { n })).content[0]!.text, /^failed at/);
+    // The news of a trip reach the other process in a moment.
+    let refused = await second.call('fail', { n: 'second' });
+    for (let n = 0; n < 4 && refused.structuredContent === undefined; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      refused = await second.call('fail', { n: `second ${n}` });
+    }
+    assert.equal(refused.structuredContent?.circuit_open, true);
+    for (const each of [first, second]) each.end();
+    await Promise.all([first.exited, second.exited]);
+  } finally {
+    own.clear();
+    await redis.stop();
+  }
 });
