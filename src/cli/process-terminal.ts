@@ -14,7 +14,7 @@ export function createTerminal([name]: readonly string[]): Terminal {
     try {
       writeTo(2)(line);
     } catch {
-      // Nobody can be told.
+      // Without stderr, the error cannot be reported.
     }
   };
   return { out: writeTo(1), err, cwd: process.cwd(), env: process.env, isShortLived: true };
@@ -22,7 +22,7 @@ export function createTerminal([name]: readonly string[]): Terminal {
 
 function createStreamTerminal(consequence: string): Terminal {
   const stop = new AbortController();
-  process.stderr.on('error', () => undefined); // Nobody can be told.
+  process.stderr.on('error', () => undefined); // Without stderr, the error cannot be reported.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (stop.signal.aborted) return; // Each further line fails as well.
     stop.abort(error);

@@ -11,6 +11,7 @@ import { redisStore } from '../../src/stores/redis/index.ts';
 import { createTestHome } from '../cli/run/run-cli.ts';
 import { testWithRedis } from '../redis-server.ts';
 import { storePlace, until } from '../stores/both-stores.ts';
+import { inboxAnswers } from './inbox-answers.ts';
 
 const { folder, server } = storePlace();
 const home = createTestHome();
@@ -41,13 +42,7 @@ async function withGear(prefix: string, policy: object, work: (gear: Switchgear)
 
 testWithRedis('B37, B40: on Redis, the inbox answers a halted task of the library', long, async () => {
   await withGear('library', { task: { max_tool_calls: 1 } }, async (gear) => {
-    for (const [verb, answer, words] of [
-      ['retry', 'retry_raised', undefined],
-      ['narrow', 'narrow_scope', 'top 20'],
-      ['pause', 'pause', undefined],
-      ['replan', 'replan', 'begin with the tests'],
-      ['dismiss', 'dismiss', undefined],
-    ] as const) {
+    for (const [verb, answer, words] of inboxAnswers) {
       const known = new Set(gear.cards.list().map(({ id }) => id));
       const tool = gear.guard('tool', (n: number) => n);
       await gear.task({}, () => void [tool(1), tool(2)]);

@@ -7,6 +7,7 @@ import { type Card, createSwitchgear, type Switchgear } from '../../src/index.ts
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createTestHome } from '../cli/run/run-cli.ts';
 import { bin } from '../harness/switchgear-bin.ts';
+import { inboxAnswers } from './inbox-answers.ts';
 
 const home = createTestHome(bin);
 after(() => home.clear());
@@ -56,13 +57,7 @@ test('B40: an answer that a card does not take is refused with a sentence', asyn
   assert.equal(gear.cards.list().find(({ id }) => id === card?.id)?.state, 'open');
 });
 
-for (const [verb, answer, words] of [
-  ['retry', 'retry_raised', undefined],
-  ['narrow', 'narrow_scope', 'top 20'],
-  ['pause', 'pause', undefined],
-  ['replan', 'replan', 'begin with the tests'],
-  ['dismiss', 'dismiss', undefined],
-] as const) {
+for (const [verb, answer, words] of inboxAnswers) {
   test(`B37: inbox ${verb} on a card of the library reaches the program that waits`, { timeout: 120_000 }, async () => {
     using gear = openGear();
     const card = await haltTask(gear);

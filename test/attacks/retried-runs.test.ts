@@ -3,28 +3,11 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import type { Card } from '../../src/core/card.ts';
-import { createTestHome, type TestHome } from '../cli/run/run-cli.ts';
+import { test } from 'node:test';
+import { createTestHomes, openCard } from '../cli/run/run-cli.ts';
 
-const homes: TestHome[] = [];
-after(() => {
-  for (const home of homes) home.clear();
-});
-
+const home = createTestHomes();
 const long = { timeout: 120_000 };
-
-function home(): TestHome {
-  const made = createTestHome();
-  homes.push(made);
-  return made;
-}
-
-async function openCard({ run }: TestHome): Promise<Card> {
-  const cards = JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
-  assert.equal(cards.length, 1);
-  return cards[0]!;
-}
 
 for (const [how, options] of Object.entries({ given: ['--policy', 'switchgear.toml'], found: [] })) {
   test(

@@ -67,7 +67,7 @@ async function judgeInRounds<T>(
   let approvals: readonly Approval[] = [];
   let isDue = false; // Whether the call can be judged now.
   for (let round = 1; round < roundsMax && !runtime.isDisposed; round++) {
-    if (!waitsInQueue(stop)) queue.leave(); // Nobody waits behind a call that waits for something else.
+    if (!waitsInQueue(stop)) queue.leave(); // A call that waits for something else does not block the queue.
     if (isDue) isDue = false;
     else if (waitsInQueue(stop)) {
       const missed = await queue.wait(stop, signal);

@@ -1,31 +1,15 @@
 /** How a halted run goes on: through its card, in the process that waits or in another one. */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Card } from '../../../src/core/card.ts';
 import { startRedis, testWithRedis } from '../../redis-server.ts';
 import { until } from '../../supervisor/processes.ts';
-import { createTestHome, type TestHome } from './run-cli.ts';
+import { createTestHomes, openCard } from './run-cli.ts';
 
-const homes: TestHome[] = [];
-after(() => {
-  for (const home of homes) home.clear();
-});
-
+const home = createTestHomes();
 const long = { timeout: 120_000 };
 const sixty = ['run', '--quiet', '--', 'claude', '-p', 'calls 60'];
-
-function home(): TestHome {
-  const made = createTestHome();
-  homes.push(made);
-  return made;
-}
-
-async function openCard({ run }: TestHome): Promise<Card> {
-  const cards = JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
-  assert.equal(cards.length, 1);
-  return cards[0]!;
-}
 
 test('a retry resumes the conversation and keeps the counters', long, async () => {
   const here = home();

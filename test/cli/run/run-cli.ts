@@ -1,10 +1,13 @@
 /** `switchgear run` as a user calls it: a real process in a folder of its own, with agents of our own on its PATH. */
 
+import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Card } from '../../../src/core/card.ts';
 import { collectOutput } from '../../harness/child-output.ts';
 import { compiled } from '../../harness/compiled.ts';
 import { bin as ourBin } from '../../harness/switchgear-bin.ts';
@@ -89,4 +92,24 @@ export function createTestHome(bin = ourBin): TestHome {
     },
     clear: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** Creates homes that are removed after the tests of a file. */
+export function createTestHomes(): () => TestHome {
+  const homes: TestHome[] = [];
+  after(() => {
+    for (const home of homes) home.clear();
+  });
+  return () => {
+    const made = createTestHome();
+    homes.push(made);
+    return made;
+  };
+}
+
+/** The one open card of a home. */
+export async function openCard({ run }: TestHome): Promise<Card> {
+  const cards = JSON.parse((await run(['inbox', 'list', '--json'])).out) as Card[];
+  assert.equal(cards.length, 1);
+  return cards[0]!;
 }

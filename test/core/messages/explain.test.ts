@@ -164,7 +164,7 @@ test('nobody can be asked: the words say so instead of that nobody answered', ()
   const [message, remediation, explanation] = words(
     makeStop('deny', { code: 'rule_unanswered', control: 'rules', counters: { approver: 'none' }, reason: 'big sum' }),
   );
-  assert.equal(message, "Nobody could be asked to approve 'search': big sum");
+  assert.equal(message, "No approver is available for 'search': big sum");
   assert.match(remediation ?? '', /nobody can be asked here/);
   assert.match(explanation ?? '', /give the gear an approver$/);
 });

@@ -70,5 +70,5 @@ test('a rule that asks where nobody can be asked says so', async () => {
   const pay = gear.guard('pay', async (_: { amount: number }) => 'paid');
   const refusal = refusalOf(await gear.task(async () => pay({ amount: 9 })).then(({ value }) => value));
   assert.equal(refusal?.code, 'rule_unanswered');
-  assert.match(refusal?.message ?? '', /^Nobody could be asked to approve 'pay'/);
+  assert.match(refusal?.message ?? '', /^No approver is available for 'pay'/);
 });

@@ -72,7 +72,7 @@ export const rulesDeclaration = {
       texts(context: RefusalContext): RefusalTexts {
         const { name, counters } = context;
         if (counters.approver === 'none') {
-          const { message, explanation } = ruleTexts(context, `nobody could be asked to approve '${name}'`, '');
+          const { message, explanation } = ruleTexts(context, `no approver is available for '${name}'`, '');
           return {
             message,
             remediation: 'Approval is needed, and nobody can be asked here. Do not call it again; tell the user.',
