@@ -18,7 +18,7 @@ import type { RunCommandContext } from './context.ts';
 import { createCallEvidence } from './evidence.ts';
 import { type HookReports, openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
-import { bookLibraryNews, type LibraryNews, readLibraryCalls, writeCallLimit } from './library-calls.ts';
+import { bookLibraryNews, followLibrary, type LibraryFollower, type LibraryNews } from './library-calls.ts';
 import { bookNestedAgents, type NestedAgents } from './nested-agents.ts';
 
 /** The result of one attempt. */
@@ -55,6 +55,8 @@ export interface RunAccounting {
   pause(): void;
   /** Starts the clocks again. */
   resume(): void;
+  /** Books the last calls of library programs, and closes their files. */
+  closeLibrary(): void;
   /** Reads the rest of the session files after the process has ended, and ends the task. */
   finish(how: 'done' | 'error', halt: Refusal | undefined): AttemptSummary;
 }
@@ -87,9 +89,7 @@ class AttemptAccounting implements RunAccounting {
   #record: RunRecord;
   #watch: SessionWatch | undefined;
   #usdAtHalt = 0;
-  readonly #readLibrary: () => LibraryNews;
-  /** What library programs did before the last poll, and is not booked yet. */
-  #libraryNews: readonly LibraryNews[] = [];
+  readonly #library: LibraryFollower;
   #hasStreamCalls = false;
   /** The counts of earlier tasks of the run, and the sum that the outer run has. */
   #totalsBefore: RunTotals = { calls: 0, micros: 0, tokens: 0 };
@@ -113,8 +113,8 @@ class AttemptAccounting implements RunAccounting {
     this.#nestedAgents = bookNestedAgents(gear, (conversation, agent) => this.#isOwn(conversation, agent));
     this.#task = this.#startTask({ ...runTask.task, id: firstTask });
     this.#accounting = this.#startAccounting();
-    this.#readLibrary = readLibraryCalls(launched.libraryCalls);
-    writeCallLimit(launched.libraryCalls, captureTask(gear, this.#task.id), this.#isProgram);
+    const book = (news: LibraryNews) => this.#bookLibrary(news);
+    this.#library = followLibrary(gear, { path: launched.libraryCalls, task: firstTask, isOwn: this.#isProgram, book });
     this.#savedMs = clock.nowMs();
     const { policyId: policy } = context;
     this.#record = { ...launched.record, policy, ...(runTask.below && { below: runTask.below }) };
@@ -213,7 +213,7 @@ class AttemptAccounting implements RunAccounting {
     for (const event of this.#attempt(() => this.#watch?.poll()) ?? []) this.#attempt(() => this.feed(event, 'files'));
     this.#attempt(() => this.#hookReports.applyHalt(this.#task));
     this.#attempt(() => this.#nestedAgents.poll(this.#hookReports.nested, this.#task));
-    this.#attempt(() => this.#bookLibrary(isOver));
+    this.#attempt(() => this.#library.poll(isOver));
     this.#attempt(() => this.#reportToOuterRun());
     this.#isPolling = false;
     this.#polledMs = this.#context.clock.nowMs();
@@ -228,16 +228,13 @@ class AttemptAccounting implements RunAccounting {
    * Books the guarded calls of library programs: as calls of the run if its command is such a program, else as those of
    * a nested agent. A program that also prints its calls is counted by its stream alone.
    */
-  #bookLibrary(isOver: boolean): void {
-    const news = this.#readLibrary();
-    // The line of a call may still be on its way, so calls are booked one poll later.
-    const due = isOver ? [...this.#libraryNews, news] : this.#libraryNews;
-    this.#libraryNews = isOver ? [] : [news];
-    for (const each of due) {
-      if (each.calls === 0 && each.costs.length === 0) continue;
-      if (!this.#isProgram) this.#nestedAgents.bookLibrary(each, this.#task);
-      else if (!this.#hasStreamCalls) bookLibraryNews(this.#task, each);
-    }
+  #bookLibrary(news: LibraryNews): void {
+    if (!this.#isProgram) this.#nestedAgents.bookLibrary(news, this.#task);
+    else if (!this.#hasStreamCalls) bookLibraryNews(this.#task, news);
+  }
+
+  closeLibrary(): void {
+    this.#attempt(() => this.#library.close());
   }
 
   /** A session file is written by others: a line that cannot be handled is counted, and the rest is read. */

@@ -47,6 +47,7 @@ export async function runAttempt(
   };
   const accounting = startRunAccounting(context, launched, runTask, () => endAgent(signal));
   const finishAttempt = (end: AttemptEnd): Attempt => {
+    accounting.closeLibrary(); // Its files are deleted next.
     launched.release();
     const how = end.how === 'ended' && end.code === 0 ? 'done' : 'error';
     return { ...accounting.finish(how, end.how === 'halted' ? end.halt : undefined), end };

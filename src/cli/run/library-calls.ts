@@ -1,15 +1,19 @@
 /** Books the guarded calls of library programs below a run: they count them in files that the run names. */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Card } from '../../core/card.ts';
 import { maxTreeCallsOf } from '../../core/controls/budget/budget.ts';
-import type { Task } from '../../guard/api.ts';
-import type { CarriedTask } from '../../guard/internal.ts';
+import type { Switchgear, Task } from '../../guard/api.ts';
+import { type CarriedTask, captureTask, openCard, type Runtime, runtimeOf } from '../../guard/internal.ts';
+import { readRegularFile } from '../../platform/regular-file.ts';
 import { stateFolder } from '../../platform/state-folder.ts';
 import type { Terminal } from '../command.ts';
+import { followFile } from './followed-file.ts';
 
-/** Calls that a run books in one poll. */
+/** Calls that a run books in one poll, and bytes of costs. */
 const libraryCallsMax = 10_000;
+const costBytesMax = 1_048_576;
 
 /** Creates the files of a run; undefined if the state folder cannot be written. */
 export function createLibraryCallFiles(env: Terminal['env'], task: string): string | undefined {
@@ -27,46 +31,130 @@ export function deleteLibraryCallFiles(path: string | undefined): void {
   if (path !== undefined) for (const end of ['', '.spend', '.limit']) rmSync(path + end, { force: true });
 }
 
-/** Tells library programs how many calls a task has left: its own, or those of nested agents. */
-export function writeCallLimit(path: string | undefined, task: CarriedTask | undefined, isOwn: boolean): void {
-  if (path === undefined || task === undefined) return;
-  const { budget, limits } = task;
+/** The calls that library programs below a run have left: those of its task, or those of nested agents. */
+function countCallsLeft({ budget, limits }: CarriedTask, isOwn: boolean): number {
   const left = isOwn ? limits.maxToolCalls - budget.calls : maxTreeCallsOf(limits) - (budget.treeCalls ?? 0);
-  const limit = Math.min(Math.max(0, left), Number.MAX_SAFE_INTEGER);
-  try {
-    writeFileSync(`${path}.new`, String(limit), { mode: 0o600 });
-    renameSync(`${path}.new`, `${path}.limit`);
-  } catch {
-    // A full disk: the run counts the calls in any case.
-  }
+  return Math.min(Math.max(0, left), Number.MAX_SAFE_INTEGER);
 }
 
 /** What library programs did since the last poll. */
 export interface LibraryNews {
   readonly calls: number;
   readonly costs: readonly { readonly micros: number; readonly tokens: number }[];
+  /** Whether somebody changed the files meanwhile: shortened or replaced them, or wrote another limit. */
+  readonly isChanged: boolean;
 }
 
-export function readLibraryCalls(path: string | undefined): () => LibraryNews {
-  let bookedCalls = 0;
-  let bookedCosts = 0;
-  return () => {
-    if (path === undefined) return { calls: 0, costs: [] };
-    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    const calls = Math.min(Math.max(0, size - bookedCalls), libraryCallsMax);
-    bookedCalls += calls;
-    const spendSize = statSync(`${path}.spend`, { throwIfNoEntry: false })?.size ?? 0;
-    if (spendSize <= bookedCosts) return { calls, costs: [] };
-    const text = readFileSync(`${path}.spend`, 'latin1');
-    const end = text.lastIndexOf('\n') + 1;
-    const lines = text.slice(bookedCosts, end).split('\n').slice(0, -1);
-    bookedCosts = end;
-    const costs = lines.flatMap((line) => {
-      const [micros = Number.NaN, tokens = Number.NaN] = line.split(' ').map(Number);
-      return micros >= 0 && tokens >= 0 ? [{ micros, tokens }] : [];
-    });
-    return { calls, costs };
+interface LibraryCalls {
+  read(): LibraryNews;
+  close(): void;
+}
+
+const noNews: LibraryNews = { calls: 0, costs: [], isChanged: false };
+
+/** Tells library programs their limit, and reads what they did. */
+function openLibraryCalls(path: string | undefined, limit: number | undefined): LibraryCalls {
+  if (path === undefined) return { read: () => noNews, close: () => undefined };
+  const calls = followFile(path, libraryCallsMax);
+  const costs = followFile(`${path}.spend`, costBytesMax);
+  let isWritten = limit !== undefined && writeLimit(path, limit);
+  let isClosed = false;
+  return {
+    read() {
+      if (isClosed) return noNews;
+      let called = 0;
+      const spent: LibraryNews['costs'][number][] = [];
+      const isCallsChanged = calls.read((bytes) => {
+        called += bytes.length;
+        return bytes.length;
+      });
+      const isCostsChanged = costs.read((bytes) => {
+        const end = bytes.lastIndexOf('\n') + 1;
+        spent.push(...parseCosts(bytes.toString('latin1', 0, end)));
+        return end;
+      });
+      const isLimitChanged = isWritten && readRegularFile(`${path}.limit`, limitBytesMax)?.toString() !== String(limit);
+      if (isLimitChanged) isWritten = writeLimit(path, limit!);
+      return { calls: called, costs: spent, isChanged: isCallsChanged || isCostsChanged || isLimitChanged };
+    },
+    close() {
+      isClosed = true;
+      calls.close();
+      costs.close();
+    },
   };
+}
+
+/** Bytes of the file with the limit. */
+const limitBytesMax = 64;
+
+function writeLimit(path: string, limit: number): boolean {
+  try {
+    writeFileSync(`${path}.new`, String(limit), { mode: 0o600 });
+    renameSync(`${path}.new`, `${path}.limit`);
+    return true;
+  } catch {
+    return false; // A full disk: the run counts the calls in any case.
+  }
+}
+
+function parseCosts(text: string): LibraryNews['costs'] {
+  return text.split(/[\r\n]/).flatMap((line) => {
+    const [micros = Number.NaN, tokens = Number.NaN] = line === '' ? [] : line.split(' ').map(Number);
+    return micros >= 0 && tokens >= 0 ? [{ micros, tokens }] : [];
+  });
+}
+
+/** Opens a card, once for each task: only the run writes the limit, and programs do nothing but append. */
+function reportChangedCalls(runtime: Runtime, task: string): void {
+  const id = `card-run-calls-${task}`;
+  if (runtime.store.card(id) !== undefined) return;
+  const what = 'the files in which programs below the run count their calls were shortened, replaced or rewritten';
+  const card: Card = {
+    ...{ id, kind: 'notice', task, code: 'notice', counters: {} },
+    evidence: [what, 'all calls in them are counted again'],
+    actions: ['dismiss'],
+    state: 'open',
+  };
+  openCard(runtime, card, undefined, runtime.clock.nowMs());
+}
+
+/** Follows the library programs below a run. */
+export interface LibraryFollower {
+  /** Books what was read before; at the end also what is read now. */
+  poll(isOver: boolean): void;
+  /** Books the rest, and closes the files. */
+  close(): void;
+}
+
+export interface LibraryOptions {
+  readonly path: string | undefined;
+  readonly task: string;
+  /** Whether the calls are those of the task, not those of a nested agent. */
+  readonly isOwn: boolean;
+  book(news: LibraryNews): void;
+}
+
+export function followLibrary(gear: Switchgear, { path, task, isOwn, book }: LibraryOptions): LibraryFollower {
+  const carried = captureTask(gear, task);
+  const opened = openLibraryCalls(path, carried && countCallsLeft(carried, isOwn));
+  let waiting: readonly LibraryNews[] = [];
+  const poll = (isOver: boolean) => {
+    const news = opened.read();
+    if (news.isChanged) reportChangedCalls(runtimeOf(gear), task);
+    // The line of a call may still be on its way, so calls are booked one poll later.
+    const due = isOver ? [...waiting, news] : waiting;
+    waiting = isOver ? [] : [news];
+    for (const each of due) if (each.calls > 0 || each.costs.length > 0) book(each);
+  };
+  const close = () => {
+    try {
+      poll(true);
+    } finally {
+      opened.close();
+    }
+  };
+  return { poll, close };
 }
 
 /** Books calls and costs on a task, until it halts. */

@@ -66,12 +66,17 @@ function createRunCalls(path: string): RunCalls | undefined {
   /** The call that was counted before the decision of all controls, and calls that were counted and then waited. */
   let taken: Action['id'] | undefined;
   let credit = 0;
+  let counted = 0;
 
-  /** Counts a call; returns the number of calls of all processes below the run. */
+  /** Counts a call; returns the number of calls of all processes below the run, even if the file was shortened. */
   function count(): number {
     if (credit > 0) credit--;
-    else fs.writeSync(calls, '.');
-    return fs.fstatSync(calls).size;
+    else {
+      fs.writeSync(calls, '.');
+      counted++;
+    }
+    counted = Math.max(counted, fs.fstatSync(calls).size);
+    return counted;
   }
 
   const control: Control<null> = {
