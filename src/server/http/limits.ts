@@ -26,7 +26,7 @@ export const failedAddressesMax = 1_000;
 export const streamClientsMax = 512;
 export const streamBufferMax = 2_000;
 export const streamLagMax = 10_000;
-export const streamPollMs = 100;
+export const streamPollMs = 25;
 export const streamBeatMs = 15_000;
 export const streamStuckMs = 60_000;
 /** How often the server looks for snoozed cards whose time is over. */
