@@ -4,8 +4,11 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** The place and height of a scrolling element. */
-export function useScroll(element: RefObject<HTMLElement | null>): {
+/** The place and height of a scrolling list, in steps of four rows: the rows around those in sight are drawn, too. */
+export function useScroll(
+  element: RefObject<HTMLElement | null>,
+  rowHeight: number,
+): {
   readonly scrollTop: number;
   readonly height: number;
 } {
@@ -14,7 +17,9 @@ export function useScroll(element: RefObject<HTMLElement | null>): {
     const frame = element.current;
     if (frame === null) return undefined;
     const read = () => {
-      const { scrollTop, clientHeight: height } = frame;
+      const { clientHeight: height } = frame;
+      const step = rowHeight * 4;
+      const scrollTop = Math.floor(frame.scrollTop / step) * step;
       const before = place.peek();
       if (before.scrollTop !== scrollTop || before.height !== height) place.value = { scrollTop, height };
     };
@@ -26,7 +31,7 @@ export function useScroll(element: RefObject<HTMLElement | null>): {
       frame.removeEventListener('scroll', read);
       observer.disconnect();
     };
-  }, []);
+  }, [rowHeight]);
   return place.value;
 }
 

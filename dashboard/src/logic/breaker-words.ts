@@ -45,6 +45,13 @@ export function describeEffect(name: string, breakers: readonly BoardBreaker[]):
   return `${name}: ${[...words].map(([word, count]) => `${count} ${word.toLowerCase()}`).join(', ')}.`;
 }
 
+/** Who holds or tripped a breaker that is not closed: `held by ann: vendor is down`. */
+export function describeOrder({ state, lastOrder }: Pick<BoardBreaker, 'state' | 'lastOrder'>): string {
+  const verb = lastOrder === undefined ? undefined : { hold: 'held', trip: 'tripped' }[lastOrder.order];
+  if (state === 'CLOSED' || lastOrder === undefined || verb === undefined) return '';
+  return `${verb} by ${lastOrder.by}${lastOrder.reason === '' ? '' : `: ${lastOrder.reason}`}`;
+}
+
 /** The sum of a series. */
 export function sumOf(values: readonly number[] | undefined): number {
   return values === undefined ? 0 : values.reduce((sum, each) => sum + each, 0);

@@ -136,7 +136,7 @@ export function findVisible(
   scrollTop: number,
   height: number,
 ): { readonly from: number; readonly to: number } {
-  const around = 8;
+  const around = 4;
   const from = Math.max(0, Math.floor(scrollTop / rowHeight) - around);
-  return { from, to: Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + around) };
+  return { from, to: Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + 2 * around) };
 }

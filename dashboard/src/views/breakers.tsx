@@ -12,7 +12,14 @@ import { Ago, Until } from '../components/time.tsx';
 import { ViewerNote } from '../components/viewer-note.tsx';
 import { useResource } from '../live/resource.ts';
 import type { BoardBreaker, BreakerEntryRow } from '../logic/board-answers.ts';
-import { describeBreaker, describeEffect, describeScope, stateLooks, sumOf } from '../logic/breaker-words.ts';
+import {
+  describeBreaker,
+  describeEffect,
+  describeOrder,
+  describeScope,
+  stateLooks,
+  sumOf,
+} from '../logic/breaker-words.ts';
 import { formatCount, formatNumber, formatSpan } from '../logic/format.ts';
 import { formatRoute } from '../logic/route.ts';
 import { announce, isOperator } from '../state.ts';
@@ -90,7 +97,7 @@ function NoBreakers({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 function BreakerRow({ breaker, onChange }: { readonly breaker: BoardBreaker; readonly onChange: () => Promise<void> }) {
-  const { name, trips, tripsPerHour, generation, series, lastFailure, why, failures } = breaker;
+  const { name, trips, tripsPerHour, generation, series, lastFailure, lastOrder, why, failures } = breaker;
   const look = stateLooks(breaker);
   const scope = describeScope(breaker);
   return (
@@ -102,6 +109,7 @@ function BreakerRow({ breaker, onChange }: { readonly breaker: BoardBreaker; rea
       <td data-name="State">
         <Badge tone={look.tone} icon={look.icon} text={look.word} />
         {why !== undefined && <div class="dim note">{why}</div>}
+        {lastOrder !== undefined && <div class="dim note">{describeOrder(breaker)}</div>}
       </td>
       <td data-name="Failures">
         <SeriesCell values={series?.failures} tone="warn" noun="failure" />

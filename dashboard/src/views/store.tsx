@@ -39,6 +39,7 @@ interface StoreAnswer {
     readonly pid?: number;
   }[];
   readonly outages: readonly { readonly wallMs: number; readonly type: string; readonly reason: string }[];
+  readonly alerts?: { readonly firing?: number; readonly failingWebhooks?: readonly string[] };
 }
 
 const concernsStore = ({ type }: { readonly type: string }) => type.startsWith('store-') || type.startsWith('task-');
@@ -55,7 +56,7 @@ function Store() {
         <Size value={value} />
       </div>
       <Processes value={value} />
-      <Alerts />
+      <Alerts value={value} />
       <Outages value={value} />
     </>
   );
@@ -187,13 +188,24 @@ function LibraryNote() {
 }
 
 /** Alerts are cards: the inbox has them with their buttons. */
-function Alerts() {
+function Alerts({ value: { alerts } }: { readonly value: StoreAnswer }) {
+  const { firing = 0, failingWebhooks = [] } = alerts ?? {};
   return (
     <section class="store-section" aria-labelledby="store-alerts">
       <h2 id="store-alerts">Alerts</h2>
       <p>
+        {firing === 0 ? (
+          <Badge tone="good" icon="check" text="no alert" />
+        ) : (
+          <Badge tone="bad" icon="bell" text={formatCount(firing, 'alert')} />
+        )}{' '}
         Alerts are cards, once in each period: <a href={formatRoute('inbox')}>open the inbox</a>.
       </p>
+      {failingWebhooks.length > 0 && (
+        <p class="error-text">
+          Messages cannot be delivered to {failingWebhooks.join(', ')}: switchgear alerts says why.
+        </p>
+      )}
     </section>
   );
 }

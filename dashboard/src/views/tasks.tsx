@@ -26,6 +26,8 @@ const columns = ['Task', 'State', 'Calls', 'Spend', 'Tokens', 'Duration', 'Idle'
 
 /** Heights of a row, wide and narrow; the style sheet has the same. */
 const rowHeights = { wide: 52, narrow: 232 } as const;
+/** How long after a key the current row takes the focus. */
+const focusMs = 1_000;
 
 function Tasks({ param, query }: ViewProps) {
   return param === undefined ? <TaskTree /> : <Timeline key={param} id={param} query={query} />;
@@ -96,10 +98,11 @@ interface TreeGridProps {
 
 function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const { scrollTop, height } = useScroll(frame);
   const rowHeight = useNarrow() ? rowHeights.narrow : rowHeights.wide;
+  const { scrollTop, height } = useScroll(frame, rowHeight);
   const current = useSignal(rows[0]?.task.id ?? '');
-  const wantsFocus = useRef(false);
+  /** Until when the current row takes the focus: a row that moves in the document loses it. */
+  const focusUntilMs = useRef(0);
   const index = Math.max(
     0,
     rows.findIndex(({ task }) => task.id === current.value),
@@ -107,11 +110,12 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
   const { from, to } = findVisible(rows.length, rowHeight, scrollTop, height);
   // The row with the focus stays drawn, so that scrolling does not lose it.
   const drawn = rows.slice(from, to).map((row, at) => [row, from + at] as const);
-  if (index < from || index >= to) drawn.push([rows[index]!, index]);
+  if (index < from) drawn.unshift([rows[index]!, index]);
+  else if (index >= to) drawn.push([rows[index]!, index]);
   useEffect(() => {
-    if (!wantsFocus.current) return;
-    wantsFocus.current = false;
-    frame.current?.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"]`)?.focus({ preventScroll: true });
+    if (Date.now() > focusUntilMs.current) return;
+    const line = frame.current?.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"]`);
+    if (line !== document.activeElement) line?.focus({ preventScroll: true });
   });
   const onKeyDown = (event: KeyboardEvent) => {
     const isRow = event.target instanceof HTMLElement && event.target.role === 'row';
@@ -123,7 +127,7 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
     if (move.kind === 'open') goTo('tasks', task.id);
     else if (move.kind !== 'focus') onToggle(task.id);
     else {
-      wantsFocus.current = true;
+      focusUntilMs.current = Date.now() + focusMs;
       current.value = rows[move.index]!.task.id;
       reveal(frame.current, move.index * rowHeight, rowHeight);
     }

@@ -220,7 +220,7 @@ interface EntryListProps extends Pick<TimelineChartProps, 'id' | 'rows' | 'selec
 /** Every entry, the newest first; only the rows in sight are drawn. */
 function EntryList({ id, rows, selected, onSelect }: EntryListProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const { scrollTop, height } = useScroll(frame);
+  const { scrollTop, height } = useScroll(frame, entryHeight);
   const { from, to } = findVisible(rows.length, entryHeight, scrollTop, height);
   const rowAt = (at: number) => rows[rows.length - 1 - at]!;
   useEffect(() => {
