@@ -88,7 +88,7 @@ test('the limit names its rule, or its setting with the place where it was set',
 test('counters of which nothing is used are not shown, except the one of the halt', () => {
   const counters = [
     { name: 'tool_calls', used: 0, limit: 0 },
-    { name: 'spend_cents', used: 3, limit: 500 },
+    { name: 'spend_cents', used: 5, limit: 500 },
     { name: 'denials', used: 0, limit: 5 },
   ];
   const names = (card: PageCard) => shownCountersOf({ ...card, details: { counters } }).map(({ name }) => name);

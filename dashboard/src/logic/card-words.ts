@@ -49,9 +49,11 @@ export function countersOf({ details, counters, code }: PageCard): readonly Card
   return [{ name: code === 'notice' ? 'used' : code, used: actual, limit }];
 }
 
-/** The counters worth a look: the reached one, and those of which something is used. */
+/** The counters worth a look: the reached one, and those of which at least a hundredth is used. */
 export function shownCountersOf(card: PageCard): readonly CardCounter[] {
-  return countersOf(card).filter(({ used }, at) => used > 0 || (at === 0 && card.kind !== 'ask'));
+  return countersOf(card).filter(
+    ({ used, limit }, at) => (at === 0 && card.kind !== 'ask') || (used > 0 && used >= (limit ?? 0) / 100),
+  );
 }
 
 /** The name of a counter for people: `tool_calls` is `Tool calls`, `spend_cents` is `Spend`. */
@@ -109,7 +111,7 @@ export function answererOf({ answeredBy, by }: PageCard): string | undefined {
 /** The words behind a card of the past that its headline does not have. */
 export function causesOf(card: PageCard): readonly string[] {
   const headline = headlineOf(card);
-  const [counter] = countersOf(card);
+  const [counter] = card.kind === 'ask' ? [] : countersOf(card);
   const usage = counter && formatUsage(counter.used, counter.limit, counter.unit);
   const words = card.evidence.filter((each) => !headline.includes(each) && !statusLine.test(each));
   const isSaid = usage === undefined || [headline, ...words].some((each) => each.includes(usage));

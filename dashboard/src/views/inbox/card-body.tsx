@@ -76,7 +76,7 @@ function CardNumbers({ card }: { readonly card: PageCard }) {
     <div class="card-numbers">
       {counters.length > 0 && (
         <Part title="Counters">
-          <div class="meters">
+          <div class="meter-list">
             {counters.map(({ name, used, limit, unit }) => (
               <Meter key={name} name={counterName(name)} used={used} limit={limit} unit={unit} />
             ))}
