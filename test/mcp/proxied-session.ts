@@ -14,8 +14,10 @@ export type Frame = Readonly<Record<string, unknown>>;
 /** A sink that keeps what was written. */
 export class Kept extends Writable {
   readonly chunks: Buffer[] = [];
+  bytes = 0;
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.chunks.push(Buffer.from(chunk));
+    this.bytes += chunk.length;
     done();
   }
   get text(): string {
@@ -90,9 +92,9 @@ export function proxiedSession(
     /** Sends a call; returns its id, and whether it reached the server. */
     call(name: string, args: object = {}, more: object = {}) {
       const id = ++ids;
-      const before = serverInput.frames.length;
+      const before = serverInput.bytes;
       proxy.fromClient({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...more } });
-      return { id, isPassed: serverInput.frames.length > before };
+      return { id, isPassed: serverInput.bytes > before };
     },
     answer: (id: number, result: object) => proxy.fromServer({ jsonrpc: '2.0', id, result }),
     fail: (id: number, text = 'parse failure') =>
