@@ -21,6 +21,7 @@ try {
     /^dist\/page\/(index\.html|page-\w+\.(js|css))(\.br|\.gz)?$/,
     /^bin\//,
     /^docs\/.*\.(md|svg)$/,
+    /^monitoring\/[\w-]+\.(json|yml)$/,
     /^([A-Z]+(\.md)?|package\.json|(chain|policy)\.schema\.json)$/,
   ];
   const strays = packed.files.filter(({ path }) => !ours.some((each) => each.test(path)));

@@ -82,7 +82,7 @@ const packages: Readonly<Record<string, string | readonly string[]>> = {
 
 /** What lies in the root of the repository. */
 const inTheRoot = new Set([
-  ...['.ci', 'api', 'bench', 'bin', 'dashboard', 'docs', 'examples', 'src', 'test', 'tools'],
+  ...['.ci', 'api', 'bench', 'bin', 'dashboard', 'docs', 'examples', 'monitoring', 'src', 'test', 'tools'],
   ...['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', '.gitignore'],
   ...['package.json', 'package-lock.json', 'biome.json', 'tsconfig.json', 'tsconfig.build.json'],
   ...['chain.schema.json', 'policy.schema.json'],

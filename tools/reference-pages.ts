@@ -3,6 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { codes, controlDeclarations, findCode, listSettingsOf } from '../src/core/controls/registry.ts';
 import { policySchema, settingsReference } from '../src/policy/index.ts';
+import { serverMetrics } from '../src/server/metrics/metric-table.ts';
+import { renderDashboard } from './grafana-dashboard.ts';
 
 const root = new URL('../', import.meta.url);
 
@@ -12,11 +14,22 @@ export function renderReference(): ReadonlyMap<string, string> {
     ['docs/reference/codes.md', renderCodes()],
     ['docs/reference/settings.md', settingsReference()],
     ['policy.schema.json', `${JSON.stringify(policySchema(), null, 2)}\n`],
+    ['monitoring/grafana-dashboard.json', renderDashboard()],
+    [
+      'docs/guides/metrics.md',
+      replaceTable('docs/guides/metrics.md', ['metric', 'type', 'labels', 'meaning'], metrics),
+    ],
     ['README.md', replaceTable('README.md', ['protection', 'stops, by default'], protections)],
     ['ARCHITECTURE.md', replaceTable('ARCHITECTURE.md', ['control', 'stops', 'state lives per'], controls)],
   ]);
 }
 
+const metrics = Object.entries(serverMetrics).map(([name, { type, labels, help }]) => [
+  `\`switchgear_${name}\``,
+  type,
+  labels.map((label) => `\`${label}\``).join(', '),
+  help,
+]);
 const protections = controlDeclarations.map(({ name, summary }) => [name, summary.byDefault]);
 const controls = controlDeclarations.map(({ name, summary }) => [name, summary.stops, summary.statePer]);
 
