@@ -8,4 +8,16 @@ export interface OpenTelemetryApi {
     };
 }
 
+export interface OpenTelemetryMeter {
+    createHistogram(name: string, options: {
+        description: string;
+        unit: string;
+        advice: {
+            explicitBucketBoundaries: number[];
+        };
+    }): HistogramLike;
+}
+
+export declare function measure(gear: Switchgear, meter: OpenTelemetryMeter): () => void;
+
 export declare function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetryApi): () => void;

@@ -53,6 +53,7 @@ export interface SharedStore {
     entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
     size?(): Promise<StoreSize>;
     watch(listener: (hint: StoreHint) => void): () => void;
+    measure?(listener: (operation: string, ms: number) => void): () => void;
     evict?(key: string): void;
     settled(): Promise<void>;
 }

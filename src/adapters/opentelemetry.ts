@@ -1,4 +1,7 @@
-/** Creates OpenTelemetry spans of tasks, calls and refusals, by its semantic conventions for generative AI. */
+/**
+ * Creates OpenTelemetry spans of tasks, calls and refusals, by its semantic conventions for generative AI, and metrics
+ * of what only this process can know: how long decisions, the store and news of other processes take.
+ */
 
 import type { Action, ActionKind } from '../core/action.ts';
 import { evictOldest } from '../core/bounded.ts';
@@ -6,6 +9,8 @@ import type { Entry } from '../core/event.ts';
 import { hostRunsMax } from '../core/limits.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Switchgear } from '../guard/api.ts';
+import { type Runtime, runtimeOf, timeDecisions } from '../guard/internal.ts';
+import type { SharedStore } from '../ports/store.ts';
 
 type Attributes = Record<string, string | number | boolean>;
 
@@ -25,6 +30,18 @@ interface TracerLike {
 export interface OpenTelemetryApi {
   readonly trace: { getTracer(name: string): TracerLike; setSpan(context: never, span: never): unknown };
   readonly context: { active(): unknown };
+}
+
+interface HistogramLike {
+  record(value: number, attributes?: Attributes): void;
+}
+
+/** The subset of a meter that is used. */
+export interface OpenTelemetryMeter {
+  createHistogram(
+    name: string,
+    options: { description: string; unit: string; advice: { explicitBucketBoundaries: number[] } },
+  ): HistogramLike;
 }
 
 /** The operation name of each kind of action. */
@@ -134,6 +151,61 @@ export function trace(gear: Switchgear, { trace: traces, context }: OpenTelemetr
   }
 
   return gear.onEntry(recordEntry);
+}
+
+/** The bounds of the buckets, in seconds: 1 µs to 100 ms for decisions, 100 µs to 10 s for what crosses processes. */
+const decisionBounds = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 5e-3, 0.025, 0.1];
+const storeBounds = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/**
+ * Records histograms of a gear until the returned function is called: the durations of decisions, of operations of the
+ * store, and from a trip in another process until this one knows it. No attribute is an id.
+ * @example
+ * import * as api from '@opentelemetry/api';
+ * import { createSwitchgear } from 'switchgear';
+ * import { measure } from 'switchgear/adapters/opentelemetry';
+ *
+ * const stop = measure(createSwitchgear(), api.metrics.getMeter('switchgear'));
+ */
+export function measure(gear: Switchgear, meter: OpenTelemetryMeter): () => void {
+  const runtime = runtimeOf(gear);
+  const { shared } = runtime.store;
+  const create = (name: string, description: string, bounds: number[]) =>
+    meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: bounds } });
+  const decisions = create('switchgear.decision.duration', 'Duration of a decision about an action.', decisionBounds);
+  const path = shared === undefined ? 'local' : 'shared';
+  const stops = [
+    timeDecisions(runtime, (outcome, ms) => {
+      decisions.record(ms / 1000, { 'switchgear.outcome': outcome, 'switchgear.path': path });
+    }),
+  ];
+  if (shared !== undefined) {
+    const operations = create('switchgear.store.duration', 'Duration of an operation of the store.', storeBounds);
+    const stop = shared.measure?.((operation, ms) => {
+      operations.record(ms / 1000, { 'switchgear.operation': operation });
+    });
+    if (stop !== undefined) stops.push(stop);
+    const help = 'Time from a trip in another process until this process knows it.';
+    stops.push(watchTrips(runtime, shared, create('switchgear.propagation.duration', help, storeBounds)));
+  }
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** Records when this process learns of trips that other processes made. */
+function watchTrips({ breakers, clock }: Runtime, shared: SharedStore, propagation: HistogramLike): () => void {
+  const known = new WeakMap<object, number>();
+  return shared.watch((hint) => {
+    const entry = hint.type === 'cell-changed' ? breakers.get(hint.key) : undefined;
+    if (entry === undefined) return;
+    const { phase, generation, tripTimesMs } = entry.cell.state;
+    const seenMs = clock.nowMs();
+    const tripMs = tripTimesMs.at(-1);
+    if (phase !== 'open' || tripMs === undefined || (known.get(entry) ?? 0) >= generation) return;
+    known.set(entry, generation);
+    propagation.record(Math.max(0, seenMs - tripMs) / 1000);
+  });
 }
 
 function entryAttributes({ agent, session, task }: Entry): Attributes {

@@ -87,6 +87,7 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     own: undefined,
     counts: shared?.counters?.decisions(overrides.layer ?? 'library') ?? zeroDecisions(),
     counters: shared?.counters,
+    onDecided: undefined,
     logLevel: resolveLogLevel(log),
     print: typeof log === 'function' ? log : (line) => process.stderr.write(`${line}\n`),
     listeners: [],

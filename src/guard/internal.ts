@@ -33,7 +33,7 @@ export { type CallSite, callSiteFor, type Target, targetFor } from './route/call
 export { copyProperties } from './runtime/copy-properties.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
-export { setMetricLayer } from './runtime/process-counts.ts';
+export { setMetricLayer, timeDecisions } from './runtime/process-counts.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
 export { describeCardTask } from './tasks/card-task.ts';
 export {

@@ -13,6 +13,7 @@ import { explain } from '../../core/messages/explain.ts';
 import { showError } from '../../core/messages/shown-error.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { allow, type Decision, type Stop, stricter } from '../../core/verdict.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { BreakerCounts } from '../../ports/process-counts.ts';
 import { reportBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry, showsFailures, wantsTraces } from '../journal/journal.ts';
@@ -58,6 +59,15 @@ export function needsAnotherRound({ kind }: Stop): boolean {
  * admission is undone and the call is refused.
  */
 export function admitAction(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
+  const { onDecided } = runtime;
+  if (onDecided === undefined) return admit(runtime, site, action, atMs);
+  const beganMs = systemClock.nowMs();
+  const result = admit(runtime, site, action, atMs);
+  onDecided(isStop(result) ? result.kind : 'allow', systemClock.nowMs() - beganMs);
+  return result;
+}
+
+function admit(runtime: Runtime, site: CallSite, action: Action, atMs: number): AdmitResult {
   const { own } = runtime;
   if (stackRoom.isTight) makeRoom();
   if (own === undefined) return judgeAndTake(runtime, site, action, atMs);

@@ -9,6 +9,18 @@ export function setMetricLayer(runtime: Runtime, layer: MetricLayer): void {
   runtime.counts = runtime.counters?.decisions(layer) ?? zeroDecisions();
 }
 
+/** Calls a function with the outcome and duration of each decision, until the returned function is called. */
+export function timeDecisions(runtime: Runtime, onDecided: NonNullable<Runtime['onDecided']>): () => void {
+  const before = runtime.onDecided;
+  runtime.onDecided = (outcome, ms) => {
+    before?.(outcome, ms);
+    onDecided(outcome, ms);
+  };
+  return () => {
+    runtime.onDecided = before;
+  };
+}
+
 /** Counts the cost of an action once for its task, and once for each scope of a budget that it is spent from. */
 export function countCost({ counters, settings, budgets }: Runtime, cost: Cost | undefined): void {
   if (counters === undefined || cost === undefined) return;

@@ -8,6 +8,7 @@ import { builtinPrices } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
+import type { Verdict } from '../../core/verdict.ts';
 import type { ProcessHold } from '../../platform/process-hold.ts';
 import type { TimerQueue } from '../../platform/timer-queue.ts';
 import type { Answer, Approver } from '../../ports/approver.ts';
@@ -65,6 +66,8 @@ export interface Runtime {
 
   /** The decisions of this gear, counted for metrics. */
   counts: DecisionCounts;
+  /** Learns how long each decision takes; absent = decisions are not timed. */
+  onDecided: ((outcome: Verdict['kind'], ms: number) => void) | undefined;
   /** The counters of this process on the store of the gear; absent without a shared store. */
   readonly counters: ProcessCounters | undefined;
 

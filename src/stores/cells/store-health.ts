@@ -1,6 +1,7 @@
 /** Tracks the health of a store and sends hints to its listeners: each change of health is sent once. */
 
 import type { Card } from '../../core/card.ts';
+import { machineClock } from '../../platform/machine-clock.ts';
 import type { StoreHealth, StoreHint } from '../../ports/store.ts';
 
 /** The health of one store, and its listeners. */
@@ -13,6 +14,10 @@ export interface HealthMonitor {
   hint(hint: StoreHint): void;
   watch(listener: (hint: StoreHint) => void): () => void;
   readonly isWatched: boolean;
+  /** Registers a listener for the durations of operations. */
+  measure(listener: (operation: string, ms: number) => void): () => void;
+  /** Returns the function that reports the end of an operation; undefined if nobody listens. */
+  beginOperation(operation: string): (() => void) | undefined;
 }
 
 /** Reports a cell that could not be parsed. Its text stays until the next write of the cell. */
@@ -42,6 +47,8 @@ export function makeLossCard(id: string, reason: string): Card {
 export function createHealthMonitor(): HealthMonitor {
   let health: StoreHealth = { state: 'shared', reason: 'the store answers' };
   const listeners = new Set<(hint: StoreHint) => void>();
+
+  const timers = new Set<(operation: string, ms: number) => void>();
 
   function hint(storeHint: StoreHint): void {
     for (const listener of listeners) {
@@ -77,6 +84,17 @@ export function createHealthMonitor(): HealthMonitor {
       });
     },
     hint,
+    measure(listener) {
+      timers.add(listener);
+      return () => void timers.delete(listener);
+    },
+    beginOperation(operation) {
+      if (timers.size === 0) return undefined;
+      const beganMs = machineClock.nowMs();
+      return () => {
+        for (const timer of timers) timer(operation, machineClock.nowMs() - beganMs);
+      };
+    },
     watch(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -30,6 +30,8 @@ export interface RedisConnectionOptions {
   /** Called when the connection is ready for all calls. */
   onUp(): void;
   onDown(reason: string): void;
+  /** Returns the function that reports the end of a request; undefined if nobody measures. */
+  beginOperation(operation: string): (() => void) | undefined;
   onMessage(message: string): void;
 }
 
@@ -126,7 +128,9 @@ class ReconnectingConnection implements RedisConnection {
     if (line === undefined || (this.#state !== 'up' && this.#state !== 'trying')) {
       return Promise.reject(new ConnectionLost('the store is unavailable'));
     }
-    return this.#withDeadline(deadlineMs, line.sendCommand(args));
+    const endOperation = this.#options.beginOperation('request');
+    const reply = this.#withDeadline(deadlineMs, line.sendCommand(args));
+    return endOperation === undefined ? reply : reply.finally(endOperation);
   }
 
   readonly run: RunScript = (script, keys, args, customDeadlineMs) => {

@@ -77,6 +77,7 @@ export function createRedisParts(settings: RedisSettings): RedisParts {
     client,
     channel: names.channel,
     deadlineMs,
+    beginOperation: monitor.beginOperation,
     handshake: (run) => sync.handshake(run),
     onUp() {
       void writer.deliver().then(() => {

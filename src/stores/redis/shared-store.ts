@@ -46,6 +46,7 @@ export function createSharedStore(parts: RedisParts, openCell: Store['cell']): S
     entries: (fromSeq, most) => readEntries(parts, fromSeq, most),
     size: async () => ({ ...(await countEntries(parts)), entriesMax: parts.journalMax }),
     watch: monitor.watch,
+    measure: monitor.measure,
     evict: views.remove,
     settled: () => waitUntilIdle(parts),
   };

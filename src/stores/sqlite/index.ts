@@ -187,6 +187,7 @@ function createShared(parts: StoreParts, retain: RetentionLimits): SharedStore {
       ...{ bytesMax: retain.bytes, cellsMax: retain.cells, keepDays: retain.days },
     }),
     watch: monitor.watch,
+    measure: monitor.measure,
     evict: views.remove,
     settled: writer.settled,
   };

@@ -87,6 +87,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
   /** Runs work in one SQLite transaction; returns undefined if the lock was busy. */
   function inTransaction<T>(patienceMs: number, durable: boolean, work: () => T): T | undefined {
     const { db, runner } = connection;
+    const endOperation = monitor.beginOperation('transaction');
     if (!acquireLock(connection, patienceMs, durable)) return undefined;
     try {
       hintChanges(runner.refresh());
@@ -104,6 +105,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
       throw error;
     } finally {
       if (durable) db.exec('PRAGMA synchronous = NORMAL');
+      endOperation?.();
     }
   }
 
