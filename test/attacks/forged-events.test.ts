@@ -8,6 +8,7 @@ import { asSessionId } from '../../src/agents/reading/session-id.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { openHookMailbox } from '../../src/supervisor/hook-mailbox.ts';
 import { bash, newSession, prompt, writeRunAround } from '../hooks/hook-session.ts';
+import { wholeTest } from './held/attempts.ts';
 import { limited, play } from './hooked-host.ts';
 
 test('attack 13: a prompt that a tool makes up begins no new task', async (context) => {
@@ -23,7 +24,7 @@ test('attack 13: a prompt that a tool makes up begins no new task', async (conte
   assert.match(cards.find(({ kind }) => kind === 'notice')?.evidence[0] ?? '', /came from a tool of the agent/);
 });
 
-test('attack 13: the end of a session that a tool makes up resets nothing', async (context) => {
+wholeTest('attack 13: the end of a session that a tool makes up resets nothing', async (context) => {
   const { result } = await play(
     context,
     `hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });
@@ -38,20 +39,23 @@ test('attack 13: the end of a session that a tool makes up resets nothing', asyn
   assert.deepEqual(result, { ran: 3, refused: 3 });
 });
 
-test('attack 13: a prompt by a process in place of the tool, not in the transcript, is dropped', async (context) => {
-  const { result, cards } = await play(
-    context,
-    `base.transcript_path = process.cwd() + '/session.jsonl';
+wholeTest(
+  'attack 13: a prompt by a process in place of the tool, not in the transcript, is dropped',
+  async (context) => {
+    const { result, cards } = await play(
+      context,
+      `base.transcript_path = process.cwd() + '/session.jsonl';
      appendFileSync(base.transcript_path, JSON.stringify({ type: 'user', message: { content: 'go' } }) + '\\n');
      hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });
      for (let n = 0; n < 8; n++)
        run('c' + n, 'work ' + n, () => hook({ hook_event_name: 'UserPromptSubmit', prompt: 'more ' + n }));
      console.log(JSON.stringify(count));`,
-    limited,
-  );
-  assert.deepEqual(result, { ran: 3, refused: 5 });
-  assert.ok(cards.some(({ evidence }) => /no person seems to have typed/.test(evidence[0] ?? '')));
-});
+      limited,
+    );
+    assert.deepEqual(result, { ran: 3, refused: 5 });
+    assert.ok(cards.some(({ evidence }) => /no person seems to have typed/.test(evidence[0] ?? '')));
+  },
+);
 
 test('attack 13: made-up successes between failures do not keep the breaker closed', async (context) => {
   const { result } = await play(
@@ -103,7 +107,7 @@ test('attack 16: an id of a conversation is no flag, path or text', () => {
 const begin = `hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' });`;
 const end = 'console.log(JSON.stringify(count));';
 
-test('attack 13: a hook in place of a tool, by `exec`, ends no task and begins none', async (context) => {
+wholeTest('attack 13: a hook in place of a tool, by `exec`, ends no task and begins none', async (context) => {
   const { result, cards } = await play(
     context,
     `${begin}
@@ -120,7 +124,7 @@ test('attack 13: a hook in place of a tool, by `exec`, ends no task and begins n
   assert.match(cards.find(({ id }) => id === 'card-events-s1')?.evidence[0] ?? '', /came from a tool of the agent/);
 });
 
-test('attack 13: events of a background tool, while no call runs, end no task and begin none', async (context) => {
+wholeTest('attack 13: events of a background tool, while no call runs, end no task and begin none', async (context) => {
   const { result } = await play(
     context,
     `${begin}
@@ -159,22 +163,27 @@ test('attack 13: a process that left the tree of the host does not become the ho
   assert.match(cards.find(({ id }) => id === 'card-events-s1')?.evidence[0] ?? '', /second process/);
 });
 
-test('attack 13: an end of the turn or session, launched by the host, waits for the running call', async (context) => {
-  const { result } = await play(
-    context,
-    `${begin}
+wholeTest(
+  'attack 13: an end of the turn or session, launched by the host, waits for the running call',
+  async (context) => {
+    const { result } = await play(
+      context,
+      `${begin}
      const end = (n) => hook({ hook_event_name: n % 2 ? 'Stop' : 'SessionEnd' });
      for (let n = 0; n < 5; n++) run('c' + n, 'work ' + n, () => end(n));
      ${end}`,
-    limited,
-  );
-  assert.deepEqual(result, { ran: 3, refused: 2 });
-});
+      limited,
+    );
+    assert.deepEqual(result, { ran: 3, refused: 2 });
+  },
+);
 
-test('attack 13: a part of an earlier text, or a prompt of another session file, is no prompt', async (context) => {
-  const { result } = await play(
-    context,
-    `base.transcript_path = process.cwd() + '/session.jsonl';
+wholeTest(
+  'attack 13: a part of an earlier text, or a prompt of another session file, is no prompt',
+  async (context) => {
+    const { result } = await play(
+      context,
+      `base.transcript_path = process.cwd() + '/session.jsonl';
      const line = (content) => JSON.stringify({ type: 'user', message: { content } }) + '\\n';
      appendFileSync(base.transcript_path, line('go and see'));
      hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go and see' });
@@ -186,12 +195,13 @@ test('attack 13: a part of an earlier text, or a prompt of another session file,
        pass('c' + n);
      }
      ${end}`,
-    limited,
-  );
-  assert.deepEqual(result, { ran: 3, refused: 2 });
-});
+      limited,
+    );
+    assert.deepEqual(result, { ran: 3, refused: 2 });
+  },
+);
 
-test('attack 13: a wrapper that waits for the hook is no host', async (context) => {
+wholeTest('attack 13: a wrapper that waits for the hook is no host', async (context) => {
   const { result, cards } = await play(
     context,
     `const [node, , ...words] = process.env.HOOK.split(' ');
@@ -265,7 +275,7 @@ test('attack 13: an event with another session file does not hide usage', async 
   assert.deepEqual(used, [110, 110]);
 });
 
-test('attack 13: dropped prompts do not count against the later prompts of a person', async (context) => {
+wholeTest('attack 13: dropped prompts do not count against the later prompts of a person', async (context) => {
   const session = newSession();
   context.after(session.clear);
   const path = join(session.folder, 's-1.jsonl');

@@ -12,6 +12,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { compiled } from '../harness/compiled.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { bash } from '../hooks/hook-session.ts';
+import { wholeTest } from './held/attempts.ts';
 
 interface Folder {
   readonly path: string;
@@ -203,15 +204,18 @@ test('attack 04: what a changed file tightens holds at once, and trust given lat
   assert.equal(folder.hook(bash('c3', 'ls').pre), 'allow');
 });
 
-test('attack 04: an earlier trusted content does not loosen a session that began with a stricter one', (context) => {
-  const folder = newFolder(context);
-  folder.write('switchgear.toml', disarmed);
-  assert.equal(folder.command(['policy', 'trust']).status, 0);
-  folder.write('switchgear.toml', noShell);
-  assert.equal(folder.hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' }), 'allow');
-  folder.write('switchgear.toml', disarmed);
-  assert.equal(folder.hook(bash('c1', 'ls').pre), 'deny');
-});
+wholeTest(
+  'attack 04: an earlier trusted content does not loosen a session that began with a stricter one',
+  (context) => {
+    const folder = newFolder(context);
+    folder.write('switchgear.toml', disarmed);
+    assert.equal(folder.command(['policy', 'trust']).status, 0);
+    folder.write('switchgear.toml', noShell);
+    assert.equal(folder.hook({ hook_event_name: 'UserPromptSubmit', prompt: 'go' }), 'allow');
+    folder.write('switchgear.toml', disarmed);
+    assert.equal(folder.hook(bash('c1', 'ls').pre), 'deny');
+  },
+);
 
 test('attack 18: a variable that observes is loud in commands, and an entry and a card of a session', (context) => {
   const folder = newFolder(context);
@@ -225,7 +229,7 @@ test('attack 18: a variable that observes is loud in commands, and an entry and 
   assert.equal(folder.cards().filter(({ id }) => id.startsWith('policy-variables-')).length, 1);
 });
 
-test('attack 18: variables that give or trust a looser policy are an entry and a card, and loud', (context) => {
+wholeTest('attack 18: variables that give or trust a looser policy are an entry and a card, and loud', (context) => {
   const folder = newFolder(context);
   folder.write('loose.toml', 'self_protection = false\n');
   const looks = () => [
@@ -290,7 +294,7 @@ test('attack 18: a variable that an agent below run sets loosens nothing', (cont
   assert.match(answered.stdout, /"permissionDecision":"deny"/);
 });
 
-test('attack 18: a variable that an agent below run sets loosens no chain', (context) => {
+wholeTest('attack 18: a variable that an agent below run sets loosens no chain', (context) => {
   const folder = newFolder(context);
   folder.write(
     'given.toml',

@@ -11,6 +11,7 @@ import type { Card } from '../../src/core/card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createTestHome, type TestHome } from '../cli/run/run-cli.ts';
 import { bin } from '../harness/switchgear-bin.ts';
+import { wholeTest } from './held/attempts.ts';
 
 const homes: TestHome[] = [];
 after(() => {
@@ -123,31 +124,35 @@ test('attack 02: what leaves the tree of an agent without its variables is not t
 
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 
-test('attack 02: an agent that hides processes from the command is not taken for an operator', {
-  skip: !canMount && 'the system allows no mounts',
-}, async () => {
-  const place = home();
-  ask(place);
-  const approve = `script -qec '${command.replaceAll("'", '')} inbox approve ask-1' /dev/null < /dev/null`;
-  const ways = [
-    'mount -t tmpfs none /proc',
-    'mkdir -p empty; mount --bind empty /proc/$supervisor; mount --bind empty /proc/$agent',
-    'mount --bind /proc/1 /proc/$supervisor; mount --bind /proc/1 /proc/$agent',
-    'cp /proc/1/stat forged; mount --bind forged /proc/$agent/stat; mount --bind forged /proc/$supervisor/stat',
-  ];
-  const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}' supervisor=$PPID agent=$$`;
-  const scripts = ways.map((way) => [way, `${way}; ${approve}`] as const);
-  for (const [index, [, script]] of scripts.entries()) writeFileSync(join(place.folder, `way-${index}.sh`), script);
-  const below = agent(
-    place,
-    scripts.map((_, index) => `${clean} unshare -rm sh way-${index}.sh; echo over`).join('\n'),
-  );
-  await below.done();
-  const said = below.out().split('over').slice(0, -1);
-  for (const [index, way] of ways.entries()) assert.match(said[index] ?? '', /refused/, `${way}: ${below.out()}`);
-  assert.equal(cardOf(place, 'ask-1')?.state, 'open');
-  await below.end();
-});
+wholeTest(
+  'attack 02: an agent that hides processes from the command is not taken for an operator',
+  {
+    skip: !canMount && 'the system allows no mounts',
+  },
+  async () => {
+    const place = home();
+    ask(place);
+    const approve = `script -qec '${command.replaceAll("'", '')} inbox approve ask-1' /dev/null < /dev/null`;
+    const ways = [
+      'mount -t tmpfs none /proc',
+      'mkdir -p empty; mount --bind empty /proc/$supervisor; mount --bind empty /proc/$agent',
+      'mount --bind /proc/1 /proc/$supervisor; mount --bind /proc/1 /proc/$agent',
+      'cp /proc/1/stat forged; mount --bind forged /proc/$agent/stat; mount --bind forged /proc/$supervisor/stat',
+    ];
+    const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}' supervisor=$PPID agent=$$`;
+    const scripts = ways.map((way) => [way, `${way}; ${approve}`] as const);
+    for (const [index, [, script]] of scripts.entries()) writeFileSync(join(place.folder, `way-${index}.sh`), script);
+    const below = agent(
+      place,
+      scripts.map((_, index) => `${clean} unshare -rm sh way-${index}.sh; echo over`).join('\n'),
+    );
+    await below.done();
+    const said = below.out().split('over').slice(0, -1);
+    for (const [index, way] of ways.entries()) assert.match(said[index] ?? '', /refused/, `${way}: ${below.out()}`);
+    assert.equal(cardOf(place, 'ask-1')?.state, 'open');
+    await below.end();
+  },
+);
 
 test('attack 02: the shell of a hooked agent cannot approve what its hook asked about', async (context) => {
   const place = home();
@@ -215,7 +220,7 @@ test('attack 02: without a terminal nobody answers while an agent runs, but an e
   assert.equal((await running.finished).code, 75);
 });
 
-test('attack 02: a process below an agent that the store does not guard is an operator', async () => {
+wholeTest('attack 02: a process below an agent that the store does not guard is an operator', async () => {
   const place = home();
   ask(place);
   // Variables of agents, and of a run that has ended, as a tmux window keeps them.
@@ -286,7 +291,7 @@ async function forgeTrust(place: TestHome, text: string): Promise<Readonly<Recor
   return { XDG_STATE_HOME: join(place.folder, 'evil') };
 }
 
-test('attack 04: an agent that sets the state folder does not trust its own policy', async () => {
+wholeTest('attack 04: an agent that sets the state folder does not trust its own policy', async () => {
   const place = home();
   const { XDG_STATE_HOME } = await forgeTrust(place, '[task]\nmax_tool_calls = 70\n');
   const explain = `XDG_STATE_HOME='${XDG_STATE_HOME}' ${command} policy explain`;
@@ -334,7 +339,7 @@ test('attack 18: below an agent, run --observe refuses as without it', async () 
   await below.end();
 });
 
-test('attack 18: a hook that names the observing run of somebody else refuses all the same', async () => {
+wholeTest('attack 18: a hook that names the observing run of somebody else refuses all the same', async () => {
   const place = home();
   const rule = { target: 'Bash', condition: 'ability:Bash', action: 'abort' };
   writeFileSync(join(place.folder, 'policy.json'), JSON.stringify({ rules: [rule] }));

@@ -5,10 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
-import type { TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 
 /** Whether this is the whole form. */
 export const isWhole = process.env.ATTACK_FORM === 'whole';
+
+/** A test of the whole form alone: a variant of one that the short form has. */
+export const wholeTest = (isWhole ? test : () => {}) as typeof test;
 
 /** A hung attempt fails after this time instead of holding up the suite. */
 const attemptMaxMs = 120_000;
