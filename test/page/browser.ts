@@ -34,6 +34,9 @@ const violationReporter = `document.addEventListener('securitypolicyviolation', 
   reportViolation(event.violatedDirective + ' blocked ' + event.blockedURI);
 });`;
 
+/** While other processes hold the lock of the file for long, as on a busy machine, a page sends its change again. */
+const busyStore = /^response: 503 to POST .*"store_unreachable"/;
+
 export interface WatchedPage {
   readonly page: Page;
   /** What the page did wrong: errors and warnings on its console, requests to other origins, breaches of its CSP. */
@@ -55,11 +58,13 @@ export async function openPage(url: string, { expected, before, ...options }: Pa
   page.setDefaultTimeout(patienceMs);
   const problems: string[] = [];
   const report = (problem: string) => {
-    if (expected?.test(problem) !== true) problems.push(problem);
+    if (expected?.test(problem) !== true && !busyStore.test(problem)) problems.push(problem);
   };
   const { origin } = new URL(url);
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) report(`console: ${message.text()} (${message.location().url})`);
+    const isOfResponse = message.text().startsWith('Failed to load resource: the server responded');
+    if (['error', 'warning'].includes(message.type()) && !isOfResponse)
+      report(`console: ${message.text()} (${message.location().url})`);
   });
   page.on('pageerror', (error) => report(`error: ${error.stack ?? error.message}`));
   page.on('dialog', (dialog) => {
@@ -70,6 +75,11 @@ export async function openPage(url: string, { expected, before, ...options }: Pa
   context.on('request', (request) => {
     const to = new URL(request.url());
     if (to.origin !== origin && !['data:', 'blob:'].includes(to.protocol)) report(`request: ${request.url()}`);
+  });
+  page.on('response', async (response) => {
+    if (response.status() < 400) return;
+    const body = await response.text().catch(() => '');
+    report(`response: ${response.status()} to ${response.request().method()} ${response.url()} ${body}`);
   });
   await page.exposeFunction('reportViolation', (words: string) => report(`policy: ${words}`));
   await page.addInitScript({ content: violationReporter });

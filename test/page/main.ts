@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { root } from '../harness/source.ts';
 
-const everyFile = ['test/page/*.test.ts', 'test/page/*.page.ts'];
+const everyFile = ['test/page/*.test.ts', 'test/page/whole-*.ts'];
 /** A file that hangs is ended after this time. */
 const fileMaxMs = 600_000;
 

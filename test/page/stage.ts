@@ -1,0 +1,158 @@
+/** A store as a busy team has it: halted agents, questions, breakers in every state, tasks, chains and a history. */
+
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cardApprover } from '../../src/approvers/index.ts';
+import { createChains } from '../../src/chains/index.ts';
+import type { Card } from '../../src/core/card.ts';
+import { createSwitchgear, type Switchgear } from '../../src/index.ts';
+import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
+import { chainOf, counting, step } from '../chains/run/run-setup.ts';
+import { until } from '../supervisor/processes.ts';
+import type { Served } from './served-page.ts';
+
+const isIgnored = () => undefined;
+
+/** Plays everything; what waits for a person goes on waiting until `end`. */
+export async function playStage(served: Served): Promise<{ end(): void }> {
+  const store = served.openStore();
+  const approver = cardApprover({ store });
+  const gear = createSwitchgear({
+    ...{ agent: 'billing', store, approver, log: 'silent', env: {} },
+    policy: {
+      circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 900 },
+      journal: { level: 'all' },
+      approval: { timeout_secs: 1_800 },
+      tools: { 'crm.lookup': { recovery_timeout_secs: 1 } },
+      rules: [
+        {
+          target: 'pay_invoice',
+          condition: 'ability:pay_invoice',
+          action: 'confirm',
+          reason: 'payments need a person',
+        },
+        { target: 'send_email', condition: 'ability:send_email', action: 'confirm', reason: 'mail to customers' },
+      ],
+    },
+  });
+  await playHistory(gear, store);
+  await playBreakers(gear);
+  playTasks(gear);
+  playQuestions(gear);
+  await playChains(served, store);
+  const agents = [
+    served.startAgent(['--max-calls', '50', '--', 'claude', '-p', 'calls 60']),
+    served.startAgent(['--max-spend', '5', '--', 'claude', '-p', 'spend 1']),
+    served.startAgent(['--', 'codex', 'exec', 'spiral']),
+    served.startAgent(['--', 'claude', '-p', 'calls 12,silent']),
+  ];
+  for (const { err } of agents.slice(0, 3)) await until(() => err().includes('next:'));
+  await store.shared.settled();
+  return {
+    end() {
+      for (const { child } of agents) child.kill('SIGKILL');
+      gear.dispose();
+    },
+  };
+}
+
+async function playHistory(gear: Switchgear, store: SqliteStore): Promise<void> {
+  const answers = [
+    ['approve', 'INV-2026-0117', undefined],
+    ['decline', 'INV-2026-0118', 'the supplier changed its bank account: call them first'],
+  ] as const;
+  for (const [answer, invoice, note] of answers) {
+    const pay = gear.guard('pay_invoice', async (_order: object) => invoice);
+    const asked = gear.task({ id: `invoices-${invoice}` }, () => pay({ invoice, amount: 1250 }));
+    let card: Card | undefined;
+    while (card === undefined) {
+      await sleep(20);
+      card = store.cards().find(({ kind, state }) => kind === 'ask' && state === 'open');
+    }
+    await gear.cards.answer(card.id, answer, 'ann', note);
+    await asked;
+  }
+}
+
+async function playBreakers(gear: Switchgear): Promise<void> {
+  const fail = (name: string, error: Error) => gear.run(name, () => Promise.reject(error)).then(isIgnored, isIgnored);
+  const timeout = Object.assign(new Error('no answer in 30 s'), { name: 'TimeoutError' });
+  for (let at = 0; at < 4; at++) await fail('web_search', timeout);
+  for (let at = 0; at < 3; at++) await fail('crm.lookup', new TypeError('fetch failed'));
+  for (let at = 0; at < 3; at++) await gear.run('read_file', () => 'text');
+  for (let at = 0; at < 4; at++) await fail('github.create_issue', new Error('502'));
+  // The first probe of a breaker that needs two successes leaves it half-open.
+  while ((await gear.run('crm.lookup', () => 'found')) !== 'found') await sleep(100);
+}
+
+function playTasks(gear: Switchgear): void {
+  const supplier = gear.startTask({ id: 'supplier-report', limits: { maxToolCalls: 40, maxSpendCents: 500 } });
+  supplier.run(() => {
+    for (let at = 0; at < 31; at++) gear.run('read_file', () => `page ${at}`);
+  });
+  supplier.observe({ type: 'usage', costUsd: 4.1, inputTokens: 210_000, outputTokens: 9_000 });
+  const reader = gear.startTask({ id: 'supplier-report/reader', parent: 'supplier-report', agent: 'reader' });
+  reader.run(() => {
+    for (let at = 0; at < 5; at++) gear.run('read_file', () => `note ${at}`);
+    void gear.run('web_search', () => 'found');
+  });
+}
+
+function playQuestions(gear: Switchgear): void {
+  const ask = (id: string, name: string, args: object) => {
+    const tool = gear.guard(name, async (_args: object) => 'done');
+    void gear.task({ id }, () => tool(args));
+  };
+  ask('invoices-INV-2026-0131', 'pay_invoice', {
+    ...{ invoice: 'INV-2026-0131', to: 'Nordwind Logistics GmbH', amount: 4820.5, currency: 'EUR' },
+    api_key: 'sk-live-4f9a8b7c6d5e4f3a2b1c',
+  });
+  for (const customer of ['a', 'b', 'c'])
+    ask(`reminders-${customer}`, 'send_email', { template: 'second reminder', to: 'accounts@example.com' });
+}
+
+async function playChains(served: Served, store: SqliteStore): Promise<void> {
+  const chains = createChains({
+    ...{ abilities: [counting()], store, log: 'silent', env: {} },
+    policy: { approval: { timeout_secs: 1_800 } },
+  });
+  const digest = chainOf(['collect', 'summarise', 'store_result'], [], { id: 'daily_digest' });
+  await chains.run(digest, {}, { id: 'digest-monday' });
+  const rules = ['ability:execute_trade|confirm|Confirm before executing the trade'];
+  const trade = chainOf(['fetch_price', step('execute_trade', { args: { symbol: 'ACME', amount: 500 } })], rules, {
+    id: 'price_alert',
+  });
+  await chains.run(trade, {}, { id: 'alert-acme', wait: false });
+  await playDoubt(served, 'payout-november');
+}
+
+/** A chain run whose process is killed in the middle of a step that must not be repeated. */
+export async function playDoubt(served: Served, id: string): Promise<void> {
+  const file = join(served.folder, 'payout.yaml');
+  const policy = join(served.folder, 'shell.toml');
+  writeFileSync(policy, '[abilities]\nshell = true\n');
+  const begun = join(served.folder, `${id}.begun`);
+  const command = `touch ${begun}; sleep 60`;
+  writeFileSync(
+    file,
+    [
+      'id: payout',
+      'steps:',
+      '  - id: prepare',
+      '    ability: shell.execute',
+      '    args: { command: "true" }',
+      '  - id: transfer',
+      '    ability: shell.execute',
+      `    args: { command: ${JSON.stringify(command)} }`,
+      '',
+    ].join('\n'),
+  );
+  const run = served.start(['chain', 'run', file, '--id', id, '--policy', policy]);
+  await until(() => existsSync(begun) || run.child.exitCode !== null);
+  if (run.child.exitCode !== null) throw new Error(run.out() + run.err());
+  run.child.kill('SIGKILL');
+  await once(run.child, 'exit');
+  await served.run(['chain', 'resume', id, '--policy', policy]);
+}
