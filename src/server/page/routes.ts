@@ -15,7 +15,7 @@ export const pageRoutes: readonly Route[] = [
     isDocument: true,
     media: 'text/html',
     answer: 'The HTML of the page, which has no data and no secret.',
-    handle: async ({ request, response }) => sendPageFile(request, response, 'index.html', 'no-cache'),
+    handle: async ({ request, response }) => sendPageFile(request, response, 'index.html', 'no-store'),
   }),
   defineRoute({
     method: 'GET',

@@ -41,7 +41,7 @@ test('the files are sent compressed if the client takes it, with a tag, and cach
   const page = await get('/', { authorization: '' });
   assert.equal(page.status, 200, 'without a token');
   assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
-  assert.equal(page.headers['cache-control'], 'no-cache');
+  assert.equal(page.headers['cache-control'], 'no-store');
   assert.match(
     String(page.headers['content-security-policy']),
     /^default-src 'none'; script-src 'self'; style-src 'self'/,
