@@ -1,12 +1,17 @@
-/** The process that trips in the benchmark of the page, and the bare stream of events that it is compared with. */
+/**
+ * The processes of the benchmark of the page: the server, the process that trips, more clients of which half never
+ * read, and the bare stream of events that the server is compared with.
+ */
 
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { createSwitchgear } from '../src/index.ts';
+import { startServer } from '../src/server/start-server.ts';
 import { sqliteStore } from '../src/stores/sqlite/index.ts';
 
-const [kind = '', path = ''] = process.argv.slice(2);
+const [kind = '', path = '', token = '', count = ''] = process.argv.slice(2);
 const now = () => process.hrtime.bigint().toString();
 const lines = createInterface({ input: process.stdin });
 
@@ -22,6 +27,35 @@ if (kind === 'trip') {
   }
   gear.dispose();
   store.close();
+} else if (kind === 'serve') {
+  const store = sqliteStore({ path });
+  const server = await startServer(store, {
+    ...{ host: '127.0.0.1', port: 0, allowedHosts: [], startRole: 'operator', user: 'bench', storeName: 'bench' },
+    findTripSettings: async () => defaultBreaker,
+  });
+  process.stdout.write(`${server.port} ${server.token}\n`);
+  for await (const _ of lines) {
+    const { user, system } = process.cpuUsage();
+    process.stdout.write(`${process.memoryUsage().rss / 1e6} ${(user + system) / 1e3}\n`);
+  }
+  await server.close();
+  store.close();
+} else if (kind === 'crowd') {
+  const headers = { authorization: `Bearer ${token}`, 'x-switchgear': '1' };
+  for (let at = 0; at < Number(count); at++) {
+    const request = get({ host: '127.0.0.1', port: Number(path), path: '/api/events', headers, agent: false });
+    request.on('error', () => undefined);
+    await new Promise<void>((resolve) => {
+      request.on('response', (response) => {
+        if (at % 2 === 0) response.resume();
+        else response.socket.pause();
+        resolve();
+      });
+    });
+  }
+  process.stdout.write('ready\n');
+  for await (const _ of lines);
+  process.exit(0);
 } else {
   const clients = new Set<import('node:http').ServerResponse>();
   const server = createServer((_, response) => {

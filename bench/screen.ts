@@ -1,6 +1,7 @@
 /**
  * Measures the time from a trip in one process to its event at a client of `switchgear serve`, beside a bare stream of
- * events, and the same with many clients of which half never read. Prints a table; `--rounds N` and `--clients N`.
+ * events, and the same with many clients of which half never read; then what the server costs while nothing happens.
+ * Server, clients and agent are processes of their own. Prints a table; `--rounds N` and `--clients N`.
  */
 
 import { spawn } from 'node:child_process';
@@ -10,14 +11,14 @@ import { get, type IncomingMessage } from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
-import { startServer } from '../src/server/start-server.ts';
-import { sqliteStore } from '../src/stores/sqlite/index.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, clients: { type: 'string' } } });
 const rounds = Number(values.rounds ?? 300);
 const clients = Number(values.clients ?? 200);
+/** How long the server is watched while nothing happens. */
+const idleMs = 10_000;
 
 /** Connects to a stream; the first halt after each call of `next` resolves it with its arrival. */
 async function connect(port: number, headers: Readonly<Record<string, string>>): Promise<() => Promise<bigint>> {
@@ -32,9 +33,9 @@ async function connect(port: number, headers: Readonly<Record<string, string>>):
   return () => new Promise((resolve) => waiting.push(resolve));
 }
 
-function start(kind: string, path = '') {
+function start(kind: string, ...args: readonly string[]) {
   const file = join(import.meta.dirname, 'screen-child.ts');
-  const child = spawn(process.execPath, [file, kind, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [file, kind, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return { child, line: async () => (await lines.next()).value as string };
 }
@@ -59,36 +60,50 @@ function formatRow(name: string, times: readonly number[]): string {
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-bench-'));
 const path = join(folder, 'store.db');
-const store = sqliteStore({ path });
-const server = await startServer(store, {
-  ...{ host: '127.0.0.1', port: 0, allowedHosts: [], startRole: 'operator', user: 'bench', storeName: 'bench' },
-  findTripSettings: async () => defaultBreaker,
-});
-const headers = { authorization: `Bearer ${server.token}`, 'x-switchgear': '1' };
+const server = start('serve', path);
+const [port = '', token = ''] = (await server.line()).split(' ');
+const headers = { authorization: `Bearer ${token}`, 'x-switchgear': '1' };
+
+/** Asks the server for its memory in MB and the milliseconds it has computed. */
+async function readUsage(): Promise<{ readonly memory: number; readonly cpuMs: number }> {
+  server.child.stdin.write('usage\n');
+  const [memory = 0, cpuMs = 0] = (await server.line()).split(' ').map(Number);
+  return { memory, cpuMs };
+}
+
+async function measureTrips(name: string): Promise<void> {
+  const trip = start('trip', path);
+  await trip.line();
+  process.stdout.write(`${formatRow(name, await measure(trip, await connect(Number(port), headers)))}\n`);
+}
+
 try {
   process.stdout.write(`load ${loadavg()[0]!.toFixed(1)}, ${rounds} rounds\n\n`);
   process.stdout.write('| from trip to event | p50 ms | p99 ms | max ms |\n| --- | ---: | ---: | ---: |\n');
   const echo = start('echo');
   const echoed = await connect(Number(await echo.line()), {});
   process.stdout.write(`${formatRow('a bare stream of events', await measure(echo, echoed))}\n`);
-  const trip = start('trip', path);
-  await trip.line();
-  process.stdout.write(`${formatRow('switchgear serve', await measure(trip, await connect(server.port, headers)))}\n`);
-  for (let at = 0; at < clients; at++) {
-    const request = get({ host: '127.0.0.1', port: server.port, path: '/api/events', headers, agent: false });
-    request.on('error', () => undefined);
-    request.on('response', (response) => (at % 2 === 0 ? response.resume() : response.pause()));
-  }
-  const crowd = start('trip', path);
+  await measureTrips('switchgear serve');
+  const crowd = start('crowd', port, token, String(clients));
   await crowd.line();
-  const before = process.memoryUsage().rss;
-  const times = await measure(crowd, await connect(server.port, headers));
-  const grown = (process.memoryUsage().rss - before) / 1e6;
-  process.stdout.write(`${formatRow(`with ${clients} more clients, half of which never read`, times)}\n`);
-  process.stdout.write(`\nmemory of server and clients grew by ${grown.toFixed(0)} MB\n`);
+  const before = await readUsage();
+  await measureTrips(`with ${clients} more clients, half of which never read`);
+  const after = await readUsage();
+  crowd.child.stdin.end();
+  await once(crowd.child, 'exit');
+  const idleFrom = await readUsage();
+  await setTimeout(idleMs);
+  const idleShare = ((await readUsage()).cpuMs - idleFrom.cpuMs) / idleMs;
+  process.stdout.write(
+    `\nmemory of the server grew from ${before.memory.toFixed(0)} to ${after.memory.toFixed(0)} MB\n`,
+  );
+  process.stdout.write(
+    `computing per round with all clients: ${((after.cpuMs - before.cpuMs) / rounds).toFixed(1)} ms\n`,
+  );
+  process.stdout.write(`idle with two clients: ${(idleShare * 100).toFixed(1)} % of a core\n`);
 } finally {
-  await server.close();
-  store.close();
+  server.child.stdin.end();
+  await once(server.child, 'exit');
   rmSync(folder, { recursive: true, force: true });
 }
 process.exit(0);

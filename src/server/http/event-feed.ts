@@ -11,7 +11,9 @@ import { HttpError } from './http-error.ts';
 import {
   streamBeatMs,
   streamBufferMax,
+  streamBusyMs,
   streamClientsMax,
+  streamIdlePollMs,
   streamLagMax,
   streamPollMs,
   streamStuckMs,
@@ -39,6 +41,8 @@ interface Client {
 
 /** Bytes that are written to a client at once. */
 const chunkMax = 65_536;
+/** Chunks that are remembered for other clients at the same place. */
+const chunksMax = 8;
 /** Entries that are read at once for a client behind the buffer. */
 const catchUpMax = 200;
 
@@ -48,19 +52,36 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
   const clients = new Set<Client>();
   /** The newest entries, oldest first, formatted. */
   let buffer: { readonly seq: number; readonly text: string }[] = [];
+  /** Chunks of the buffer by the entry before them: clients at the same place are sent the same bytes. */
+  const chunks = new Map<number, { readonly bytes: Buffer; readonly lastSeq: number }>();
   let last = 0;
+  let newestAtMs = Number.NEGATIVE_INFINITY;
   let isPolling = false;
+  let cancelPoll = () => {};
   let starting: Promise<void> | undefined;
   let stopTimers: readonly (() => void)[] = [];
 
   function start(): Promise<void> {
     starting ??= (async () => {
-      buffer = [];
+      setBuffer([]);
       last = await findLastSeq(shared);
-      const poll = repeat(streamPollMs, () => void readNew());
-      stopTimers = [poll, repeat(streamBeatMs, beat), shared.watch(onHint)];
+      stopTimers = [() => cancelPoll(), repeat(streamBeatMs, beat), shared.watch(onHint)];
+      schedulePoll();
     })();
     return starting;
+  }
+
+  /** Polls often while entries come, and less often on an idle store. */
+  function schedulePoll(): void {
+    cancelPoll();
+    if (starting === undefined) return;
+    const isBusy = clock.nowMs() - newestAtMs < streamBusyMs;
+    cancelPoll = clock.after(isBusy ? streamPollMs : streamIdlePollMs, () => void readNew());
+  }
+
+  function setBuffer(next: typeof buffer): void {
+    buffer = next;
+    chunks.clear();
   }
 
   function repeat(delayMs: number, run: () => void): () => void {
@@ -92,7 +113,7 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
     const newest = await findLastSeq(shared);
     if (newest >= last) return;
     last = newest;
-    buffer = [];
+    setBuffer([]);
     for (const client of clients) resynchronize(client);
   }
 
@@ -101,16 +122,18 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
     isPolling = true;
     try {
       const entries = await readJournalEntries(shared, last + 1, streamBufferMax);
-      for (const entry of entries) {
-        last = entry.seq;
-        buffer.push({ seq: entry.seq, text: formatEntryEvent(entry) });
+      if (entries.length > 0) {
+        const added = entries.map((entry) => ({ seq: entry.seq, text: formatEntryEvent(entry) }));
+        setBuffer([...buffer, ...added].slice(-streamBufferMax));
+        last = entries.at(-1)!.seq;
+        newestAtMs = clock.nowMs();
+        for (const client of clients) flush(client);
       }
-      if (buffer.length > streamBufferMax) buffer = buffer.slice(-streamBufferMax);
-      if (entries.length > 0) for (const client of clients) flush(client);
     } catch {
       // The store is away; the next poll tries again.
     } finally {
       isPolling = false;
+      schedulePoll();
     }
   }
 
@@ -125,14 +148,27 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
       void catchUp(client);
       return;
     }
+    const { bytes, lastSeq } = findChunk(client.cursor);
+    client.cursor = lastSeq;
+    if (write(client, bytes) && client.cursor < last) queueMicrotask(() => flush(client));
+  }
+
+  /** The next bytes of the buffer after an entry. */
+  function findChunk(cursor: number): { readonly bytes: Buffer; readonly lastSeq: number } {
+    const known = chunks.get(cursor);
+    if (known !== undefined) return known;
     let at = buffer.length;
-    while (at > 0 && buffer[at - 1]!.seq > client.cursor) at--;
+    while (at > 0 && buffer[at - 1]!.seq > cursor) at--;
     let text = '';
+    let lastSeq = cursor;
     for (; at < buffer.length && text.length < chunkMax; at++) {
       text += buffer[at]!.text;
-      client.cursor = buffer[at]!.seq;
+      lastSeq = buffer[at]!.seq;
     }
-    if (write(client, text) && client.cursor < last) queueMicrotask(() => flush(client));
+    if (chunks.size >= chunksMax) chunks.delete(chunks.keys().next().value!);
+    const chunk = { bytes: Buffer.from(text), lastSeq };
+    chunks.set(cursor, chunk);
+    return chunk;
   }
 
   /** Reads the entries between the client and the buffer from the store, one page at a time. */
@@ -162,8 +198,8 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
   }
 
   /** Writes; returns false if the client must read first. */
-  function write(client: Client, text: string): boolean {
-    if (client.response.write(text)) return true;
+  function write(client: Client, data: string | Buffer): boolean {
+    if (client.response.write(data)) return true;
     if (client.blockedMs < 0) {
       client.blockedMs = clock.nowMs();
       client.response.once('drain', () => {

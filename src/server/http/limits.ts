@@ -21,12 +21,15 @@ export const failedTokensWindowMs = 60_000;
 export const failedAddressesMax = 1_000;
 /**
  * Event streams: clients, entries of the shared buffer, entries a client may lag behind before it must resynchronize,
- * polling interval, heartbeat, and how long a client may leave its data unread.
+ * polling interval while entries come, how long after the last one, and the interval then, heartbeat, and how long a
+ * client may leave its data unread.
  */
 export const streamClientsMax = 512;
 export const streamBufferMax = 2_000;
 export const streamLagMax = 10_000;
 export const streamPollMs = 25;
+export const streamBusyMs = 1_000;
+export const streamIdlePollMs = 100;
 export const streamBeatMs = 15_000;
 export const streamStuckMs = 60_000;
 /** How often the server looks for snoozed cards whose time is over. */

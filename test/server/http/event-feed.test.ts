@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import type { Clock } from '../../../src/ports/clock.ts';
 import type { CrossProcessStore } from '../../../src/ports/store.ts';
-import { streamBufferMax, streamLagMax } from '../../../src/server/http/limits.ts';
+import { streamBufferMax, streamIdlePollMs, streamLagMax, streamPollMs } from '../../../src/server/http/limits.ts';
 import { addToken, revokeToken } from '../../../src/server/http/tokens.ts';
 import { bothStores, testOn, until } from '../../stores/both-stores.ts';
 import { serve, type TestServer } from '../server-setup.ts';
@@ -153,6 +154,30 @@ test('clients that never read delay nobody and keep nothing in memory', async ()
   reader.end();
   await server.close();
   store.close();
+});
+
+test('the journal is polled less often on an idle store, and often again while entries come', async () => {
+  const place = newPlace();
+  const [file, other] = [await kinds['in a file'](place), await kinds['in a file'](place)];
+  const delays: number[] = [];
+  const after: Clock['after'] = (delayMs, run, keepsAlive) => {
+    if (delayMs <= streamIdlePollMs) delays.push(delayMs);
+    return file.clock.after(delayMs, run, keepsAlive);
+  };
+  const clock = Object.create(file.clock, { after: { value: after } });
+  const server = await serve(Object.create(file, { clock: { value: clock } }));
+  const client = await listen(server);
+  await until(() => delays.length > 3);
+  assert.deepEqual([...new Set(delays)], [streamIdlePollMs]);
+  write(other, 'first');
+  await until(() => client.entries().length === 1 && delays.at(-1) === streamPollMs);
+  await until(() => delays.at(-1) === streamIdlePollMs);
+  client.end();
+  await until(() => client.response.closed);
+  const { length } = delays;
+  await server.close();
+  assert.ok(delays.length <= length + 1, 'nobody listens any more');
+  for (const each of [file, other]) each.close();
 });
 
 test('the end of the server ends its streams', async () => {
