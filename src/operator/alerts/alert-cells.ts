@@ -67,6 +67,8 @@ export interface WebhookProgress {
   readonly firstTryMs?: number;
   /** Messages that were given up. */
   readonly dropped: number;
+  /** Open cards that were sent, the newest last: a card that changes while it is open is not sent again. */
+  readonly told?: readonly string[];
   /** The newest deliveries, newest first. */
   readonly deliveries: readonly Delivery[];
 }
@@ -83,5 +85,6 @@ export const alertCausesMax = 200;
 /** How long the store keeps a cause that is over, and how often a cause that lasts is written again. */
 export const alertKeepMs = 7 * 86_400_000;
 export const alertRewriteMs = 60_000;
-/** Deliveries of a webhook that are shown. */
+/** Deliveries of a webhook that are shown, and open cards that it remembers to have sent. */
 export const deliveriesMax = 20;
+export const toldCardsMax = 200;

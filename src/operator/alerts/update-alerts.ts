@@ -28,9 +28,9 @@ export const alertCardPrefix = 'card-alert-';
 /** Begins a line of evidence about a cause that came back. */
 const againText = 'Again since ';
 
-/** Whether the cause of a card was over and came back: its end was reported once. */
-export function hasComeBack({ evidence }: Card): boolean {
-  return evidence.some((line) => line.startsWith(againText));
+/** Whether the cause of an alert was over and came back: its end was reported once. Other cards have foreign words. */
+export function hasComeBack({ id, evidence }: Card): boolean {
+  return id.startsWith(alertCardPrefix) && evidence.some((line) => line.startsWith(againText));
 }
 
 /** Takes or renews the lease; false if another server has it, or the store is away. */

@@ -10,6 +10,7 @@ import {
   alertPrefix,
   type Delivery,
   deliveriesMax,
+  toldCardsMax,
   type WebhookProgress,
   webhookPrefix,
 } from '../../operator/alerts/alert-cells.ts';
@@ -29,6 +30,8 @@ interface Found {
   readonly card: Card;
   readonly type: MessageType;
   readonly agent: string | undefined;
+  /** The open cards that were sent, once this one is. */
+  readonly told: readonly string[];
 }
 
 /** Sends new cards to one webhook; a call while another is under way does nothing. */
@@ -52,10 +55,18 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
     const last = await findLastSeq(shared);
     // A webhook that is new begins with what comes; a journal that begins anew is read from its start.
     const cursor = stored === undefined ? last : Math.min(stored.cursor, last);
-    const { deliveries = [], dropped = 0, failures = 0, attempts = 0, nextTryMs = 0, firstTryMs } = stored ?? {};
+    const {
+      deliveries = [],
+      dropped = 0,
+      failures = 0,
+      attempts = 0,
+      nextTryMs = 0,
+      firstTryMs,
+      told = [],
+    } = stored ?? {};
     storedCursor = stored === undefined ? -1 : cursor;
     const times = firstTryMs === undefined ? {} : { firstTryMs };
-    return { cursor, failures, attempts, nextTryMs, dropped, deliveries, ...times };
+    return { cursor, failures, attempts, nextTryMs, dropped, told, deliveries, ...times };
   }
 
   async function save(next: WebhookProgress): Promise<void> {
@@ -81,21 +92,21 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
     if (progress === undefined || clock.nowMs() < progress.nextTryMs) return;
     const entries = await readJournalEntries(shared, progress.cursor + 1, scanEntriesMax);
     const last = entries.at(-1)?.seq ?? progress.cursor;
-    const found = await findCards(store, webhook, entries);
+    const { found, told } = await findCards(store, webhook, entries, progress.told ?? []);
     const context = { pageUrl: pageUrl(), wallMs: clock.wallMs(), webhook: webhook.name };
     if (found.length > digestMin) {
-      await send(makeDigest(found, context), '', last);
+      await send(makeDigest(found, context), '', { seq: last, told });
       return;
     }
-    for (const { seq, card, type, agent } of found)
-      if (!(await send(makeCardMessage(card, type, agent, context), card.id, seq))) return;
+    for (const each of found)
+      if (!(await send(makeCardMessage(each.card, each.type, each.agent, context), each.card.id, each))) return;
     if (progress === undefined) return;
-    if (last - storedCursor >= cursorStepMax) await save({ ...progress, cursor: last });
-    else progress = { ...progress, cursor: last };
+    if (last - storedCursor >= cursorStepMax) await save({ ...progress, cursor: last, told });
+    else progress = { ...progress, cursor: last, told };
   }
 
   /** Sends one message and stores how it went; false if the messages after it must wait. */
-  async function send(message: Message, card: string, seq: number): Promise<boolean> {
+  async function send(message: Message, card: string, after: Pick<Found, 'seq' | 'told'>): Promise<boolean> {
     const before = progress;
     if (before === undefined) return false;
     const atMs = clock.nowMs();
@@ -108,7 +119,8 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
     const waitMs = Math.max(retryAfterMs, Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(before.failures, 20)));
     const isDone = isDelivered || isGivenUp;
     await save({
-      cursor: isDone ? seq : before.cursor,
+      cursor: isDone ? after.seq : before.cursor,
+      told: (isDone ? after.told : before.told) ?? [],
       failures: isDelivered ? 0 : before.failures + 1,
       attempts: isDone ? 0 : attempts,
       nextTryMs: isDelivered ? 0 : atMs + waitMs,
@@ -141,25 +153,28 @@ export function createDeliverer(store: CrossProcessStore, webhook: Webhook, page
   };
 }
 
-/** The cards of some entries that the webhook wants and that are still news. */
+/** The cards of some entries that the webhook wants and that are still news; each open card is sent once. */
 async function findCards(
   store: CrossProcessStore,
   { name, events }: Webhook,
   entries: readonly Entry[],
-): Promise<readonly Found[]> {
-  const changed = entries.flatMap((entry) =>
-    entry.type === 'card-changed' && isWanted(entry.card, events) ? [{ ...entry, card: entry.card }] : [],
-  );
-  if (changed.length === 0) return [];
-  const records = await readAlertRecords(store);
+  toldBefore: readonly string[],
+): Promise<{ readonly found: readonly Found[]; readonly told: readonly string[] }> {
+  let told = toldBefore;
+  const changed = entries.flatMap((entry) => (entry.type === 'card-changed' ? [{ ...entry, card: entry.card }] : []));
+  const records = changed.some(({ card }) => isWanted(card, events)) ? await readAlertRecords(store) : new Map();
   const found: Found[] = [];
   for (const { seq, card, agent } of changed) {
-    const type = findType(card, records, name);
+    const isOpened = card.state === 'open';
+    if (isOpened && told.includes(card.id)) continue;
+    if (!isOpened) told = told.filter((id) => id !== card.id); // A later card may have the same id.
+    const type = isWanted(card, events) ? findType(card, records, name) : undefined;
     const current = type && (await readCard(store, card.id));
     if (type === undefined || current === undefined || !isNews(current, type, store.clock.nowMs())) continue;
-    found.push({ seq, card: type === 'over' ? current : card, type, agent });
+    if (isOpened) told = [...told, card.id].slice(-toldCardsMax);
+    found.push({ seq, card: type === 'over' ? current : card, type, agent, told });
   }
-  return found;
+  return { found, told };
 }
 
 function isWanted({ kind, state, id }: Card, events: Webhook['events']): boolean {

@@ -217,3 +217,41 @@ test('a missing variable or file is a problem of its webhook alone', (context) =
   assert.match(wrong!.problem!, /the variable FILE does not start with https/);
   assert.match(gone!.problem!, /cannot be read: ENOENT/);
 });
+
+test('a card that changes while it is open, is put off or comes back is sent once', limited, async () => {
+  const store = openFileStore();
+  const { received, url } = await startReceiver();
+  const webhook = makeWebhook(url, { events: all });
+  let server = await serve(store, { alerts: quickAlerts({}, [webhook]) });
+  await waitForPlace(store);
+  await openCard(store, 'card-1');
+  await until(() => received[0]);
+  // A run that has ended its agent writes the answers that its card takes now.
+  await openCard(store, 'card-1', { actions: ['retry_raised', 'dismiss'] });
+  assert.equal((await server.send('POST', '/api/cards/card-1/snooze', { secs: 1 })).status, 200);
+  await openCard(store, 'card-2');
+  await until(() => received.at(-1)?.json.card.id === 'card-2');
+  await server.close();
+  server = await serve(store, { alerts: quickAlerts({}, [webhook]) });
+  await until(async () => (await server.send('GET', '/api/cards/card-1')).json.card.snoozedUntilMs === undefined);
+  await openCard(store, 'card-3');
+  await until(() => received.at(-1)?.json.card.id === 'card-3');
+  const ids = received.map(({ json }) => json.card.id);
+  assert.deepEqual(ids, ['card-1', 'card-2', 'card-3']);
+  await server.close();
+});
+
+test('no words of an agent keep its question from being sent', limited, async () => {
+  const store = openFileStore();
+  const { received, url } = await startReceiver();
+  const server = await serve(store, { alerts: quickAlerts({}, [makeWebhook(url, { events: all })]) });
+  await waitForPlace(store);
+  await openCard(store, 'card-1', { kind: 'ask', evidence: ['Again since today'], actions: ['approve', 'decline'] });
+  await openCard(store, 'card-2');
+  await until(() => received.at(-1)?.json.card.id === 'card-2');
+  assert.deepEqual(
+    received.map(({ json }) => json.card.id),
+    ['card-1', 'card-2'],
+  );
+  await server.close();
+});
