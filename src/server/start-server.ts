@@ -95,6 +95,7 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   server.on('clientError', (_, socket) => socket.destroy());
   port = await listenOnFreePort(server, host, options.port);
   const stopWaking = wakeRegularly(store);
+  warmUp(context);
   const name = allowedHosts[0] ?? (host.includes(':') ? `[${host}]` : host);
   const address = /:\d+$/.test(name) && !name.endsWith(']') ? name : `${name}:${port}`;
   const pageUrl = (options.publicUrl ?? `${scheme}://${address}`).replace(/\/+$/, '');
@@ -110,6 +111,14 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
       await closeServer(server, context);
     },
   };
+}
+
+/** Reads the cards before the first request asks for them; one that comes meanwhile waits for the same read. */
+function warmUp({ readCardHistory, readCards }: ServerContext): void {
+  // Without the store, the first request reads.
+  readCardHistory()
+    .then(readCards)
+    .catch(() => undefined);
 }
 
 /** Brings snoozed cards back when their time is over; returns a function that stops it. */
