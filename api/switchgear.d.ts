@@ -14,6 +14,7 @@ export interface Action {
     readonly patienceMs: number;
     readonly turnId?: string;
     readonly hits?: readonly RuleHit[];
+    readonly isCounted?: boolean;
     readonly approvedBy?: string;
     readonly approvedFor?: {
         readonly rules: readonly string[];

@@ -34,6 +34,8 @@ export interface Action {
   readonly turnId?: string;
   /** Rules whose condition holds for this action; frequency rules are judged later, by their counts. */
   readonly hits?: readonly RuleHit[];
+  /** Whether frequency rules have counted the action elsewhere, and must not count it again. */
+  readonly isCounted?: boolean;
   /** The person who approved the action, in the round after a question. */
   readonly approvedBy?: string;
   /** The rules and controls that the approval is for; others ask again. Absent: the approval is for all of them. */

@@ -15,6 +15,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { LimitRaise, Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
+import { publishHookedCall } from '../guard/entries/hooked-calls.ts';
 import {
   applyAndCheck,
   declineLimit,
@@ -101,6 +102,8 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
     'later' in proposal
       ? await waitOrAsk(context, session, task, event, call, proposal.later)
       : concludeProposal(runtime, session, task, event, call, proposal);
+  const admitted = event.isShared ? task.open.find(({ id }) => id === event.id) : undefined;
+  if (admitted !== undefined) await publishCall(context, session, event, admitted.permit);
   haltRootTask(context, task, event.tool);
   return result;
 }
@@ -160,6 +163,26 @@ function concludeProposal(
   }
   recordOpenCall(session, task, event, call, proposal.permit, edit?.recorded);
   return { decision: edit === undefined ? pass : { kind: 'edit', input: edit.input } };
+}
+
+/** Publishes a call of an MCP tool, so that a proxy in front of the server does not count it again. */
+async function publishCall(
+  { runtime, host }: HookContext,
+  { source }: LockedSession,
+  { id, tool }: MarkedCall,
+  permit: Permit | undefined,
+  askedRules: readonly string[] = [],
+): Promise<void> {
+  if (source !== 'host') return;
+  const { action, generation, probe } = permit ?? {};
+  const by = permit === undefined ? 'the terminal' : action?.approvedBy;
+  await publishHookedCall(runtime, {
+    ...{ id, tool, host, atMs: runtime.clock.nowMs() },
+    // A call that the terminal has yet to approve is found by its id alone: an equal one may be made without it.
+    fingerprint: action?.fingerprint ?? 0,
+    ...(probe && { probe: { id: action!.id, generation: generation! } }),
+    ...(by !== undefined && { approved: { by, rules: action?.approvedFor?.rules ?? askedRules } }),
+  });
 }
 
 /** Stores the permit of a running call until a later hook settles it. */
@@ -238,6 +261,8 @@ async function waitOrAsk(
     if (context.isAttended) {
       const cause = stop.reason === undefined ? '' : `: ${stop.reason}`;
       const reason = `Switchgear asks about ${event.tool}${cause}`;
+      // The host makes the call only after the person at the terminal approved it.
+      if (event.isShared) await publishCall(context, session, event, undefined, stop.rules ?? []);
       return { decision: recordAnswer(task, event, { kind: 'ask', reason }) };
     }
     // The name of a subagent comes from its prompt, so the call that starts it runs as it is.

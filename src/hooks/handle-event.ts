@@ -2,6 +2,7 @@
 
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
+import { endHookedCalls } from '../guard/entries/hooked-calls.ts';
 import { fingerprint, type Runtime, removeInput, requestId } from '../guard/internal.ts';
 import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
 import { endSubagent, handleDelegationEnd } from './delegations.ts';
@@ -42,7 +43,7 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
         if (session.source !== 'host') return pass;
         const task = await findOrBeginTask(context, session, event.agent, event.agentType);
         task.modelTurn++;
-        cancelOpenCalls(context, session, task, false);
+        await cancelOpenCalls(context, session, task, false);
         return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':
@@ -64,7 +65,7 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
         if (session.source !== 'host') return pass;
         const { task, older } = session.state;
         const root = task === null ? undefined : await session.loadTask(task);
-        if (root !== undefined && cancelOpenCalls(context, session, root) > 0) {
+        if (root !== undefined && (await cancelOpenCalls(context, session, root)) > 0) {
           session.state = { ...session.state, isEnding: true };
           return pass;
         }
@@ -141,7 +142,16 @@ async function handleCallEnded(
   const isForeign = session.source === 'other host';
   if (open !== undefined && isForeign === (open.isForeign ?? false)) {
     task.open = task.open.filter((each) => each !== open);
-    settleDetached(runtime, task.node, makeCallTarget(runtime, event), open.permit, endingOf(event, isForeign));
+    const passed = open.isShared && !isForeign ? await endHookedCalls(runtime, [open.id]) : undefined;
+    const isPassed = passed?.has(open.id);
+    settleDetached(
+      runtime,
+      task.node,
+      makeCallTarget(runtime, event),
+      open.permit,
+      endingOf(event, isForeign),
+      isPassed,
+    );
     forgetEdit(runtime, open);
   }
   haltRootTask(context, task, event.tool);
@@ -174,7 +184,7 @@ async function handleStopped(
   const running = Object.entries(agents).filter(([, { root }]) => root === task);
   if (task === null || (background ?? running.length) > 0) return pass;
   const root = await session.loadTask(task);
-  if (root !== undefined && cancelOpenCalls(context, session, root) > 0) return pass;
+  if (root !== undefined && (await cancelOpenCalls(context, session, root)) > 0) return pass;
   // The host reports that these subagents are gone.
   for (const [agent] of running) await endSubagent(context, session, agent, false);
   await session.endTask(task, 'done');
@@ -187,16 +197,19 @@ async function handleStopped(
  * file does not contain may be running, and may be the one that made up the event; returns the number of these. If the
  * file cannot be read, `mayRun` decides.
  */
-function cancelOpenCalls(
+async function cancelOpenCalls(
   { runtime }: HookContext,
   { state: { transcript } }: LockedSession,
   task: LoadedTask,
   mayRun = true,
-): number {
+): Promise<number> {
   const { open } = task;
   const isRunning = ({ id }: OpenHookCall) => !((transcript && hasResult(transcript.path, id)) ?? !mayRun);
   task.open = open.filter(isRunning);
-  for (const cancelled of open.filter((each) => !task.open.includes(each))) {
+  const over = open.filter((each) => !task.open.includes(each));
+  const published = over.filter(({ isShared }) => isShared).map(({ id }) => id);
+  if (published.length > 0) await endHookedCalls(runtime, published);
+  for (const cancelled of over) {
     const { name: tool, isShared, permit } = cancelled;
     settleDetached(runtime, task.node, makeCallTarget(runtime, { tool, isShared }), permit, { cancelled: true });
     forgetEdit(runtime, cancelled);

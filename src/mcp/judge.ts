@@ -5,6 +5,7 @@
 import type { Ending } from '../core/classify.ts';
 import { isMatch } from '../core/glob.ts';
 import type { Refusal } from '../core/refusal.ts';
+import { createHookedCallTaker, type HookedHost } from '../guard/entries/hooked-calls.ts';
 import { type RelayedCall, type RelayRequest, relayCall } from '../guard/entries/relayed-call.ts';
 import { type UpstreamBreaker, upstreamBreaker } from '../guard/entries/upstream-breaker.ts';
 import type { Runtime, Target, TaskState } from '../guard/internal.ts';
@@ -15,6 +16,8 @@ import { makeRefusedResult, type ResultShape } from './refused-result.ts';
 export interface ClientCall extends Pick<RelayRequest, 'begin' | 'refuse' | 'giveUp' | 'signal'> {
   readonly tool: string;
   readonly input: unknown;
+  /** The client's id of the call, if it sends one. */
+  readonly id?: string | undefined;
 }
 
 /** The judge of a session. */
@@ -37,8 +40,17 @@ function nameServer(server: string): string {
   return `mcp__${server.replaceAll(/[^\w-]/g, '_')}`;
 }
 
-/** @param findTask Returns the task of the session, started at its first call. */
-export function createJudge(runtime: Runtime, server: string, findTask: () => TaskState): Judge {
+/**
+ * @param findTask Returns the task of the session, started at its first call.
+ * @param listHosts Returns the processes of which one may be an agent with hooks.
+ */
+export function createJudge(
+  runtime: Runtime,
+  server: string,
+  findTask: () => TaskState,
+  listHosts: () => readonly HookedHost[] = () => [],
+): Judge {
+  const takeHooked = createHookedCallTaker(runtime, listHosts);
   const upstream = upstreamBreaker(runtime, nameServer(server));
   const targets = new Map<string, Target>();
 
@@ -58,8 +70,15 @@ export function createJudge(runtime: Runtime, server: string, findTask: () => Ta
       if (stop === undefined) return 0;
       return stop.retryAtMs === undefined ? Number.POSITIVE_INFINITY : stop.retryAtMs - runtime.clock.nowMs();
     },
-    judge: ({ tool, input, ...rest }) =>
-      relayCall(runtime, { ...rest, target: targetOf(tool), task: findTask(), args: [input], upstream }),
+    judge({ tool, input, id, ...rest }) {
+      const target = targetOf(tool);
+      const request = { ...rest, target, task: findTask(), args: [input], upstream };
+      if (takeHooked === undefined) return relayCall(runtime, request);
+      runtime.store.shared?.refresh();
+      const hooked = takeHooked({ id, tool: target.name, args: request.args });
+      if (!(hooked instanceof Promise)) return relayCall(runtime, { ...request, hooked, isFresh: true });
+      void hooked.then((found) => relayCall(runtime, { ...request, hooked: found }));
+    },
     formatRefusal: (refusal, shape) => makeRefusedResult(refusal, runtime.agent, findTask().session, shape),
   };
 }

@@ -89,3 +89,9 @@ export function makeCancelLine(id: MessageId, reason: string): Buffer {
   const params = `{"requestId":${id},"reason":${JSON.stringify(reason)}}`;
   return Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}\n`);
 }
+
+/** The id of a call that agent CLIs also give to their hooks: Claude Code sends it with each call. */
+export function readHostId(params: RpcMessage | undefined): string | undefined {
+  const id = readObject(params?._meta)?.['claudecode/toolUseId'];
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}

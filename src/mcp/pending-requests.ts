@@ -8,6 +8,8 @@ import type { MessageId } from './message.ts';
 export interface CallRequest {
   readonly kind: 'call';
   readonly id: MessageId | undefined;
+  /** The id under which the client also reports the call to its hooks. */
+  readonly hostId: string | undefined;
   readonly tool: string;
   readonly input: unknown;
   readonly isModern: boolean;

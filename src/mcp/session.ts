@@ -21,6 +21,7 @@ import {
   parseLine,
   type RpcMessage,
   readClientName,
+  readHostId,
   readId,
   readObject,
   scanLine,
@@ -174,6 +175,7 @@ export class Session {
     return {
       kind: 'call',
       id: readId(message, line),
+      hostId: readHostId(params),
       tool: String(params?.name),
       input: params?.arguments ?? {},
       isModern: isModern(params),
@@ -183,10 +185,9 @@ export class Session {
   }
 
   #decide(judge: Judge, pending: CallRequest): void {
-    const { tool, input, controller } = pending;
+    const { tool, input, hostId, controller } = pending;
     judge.judge({
-      tool,
-      input,
+      ...{ id: hostId, tool, input },
       signal: controller.signal,
       begin: (call) => {
         if (controller.signal.aborted) {

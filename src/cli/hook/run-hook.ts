@@ -140,7 +140,9 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
     const isProposed = event.type === 'call-proposed';
     const ownTargets = isProposed ? listOwnTargets(run, [given, address], project, origin) : undefined;
     const transcriptPath = event.agent === undefined ? host.transcript(payload)?.path : undefined;
-    const hostInfo = { ownTargets, agent, session, reportsTurns, isAttended, inputEdits, joined };
+    const { host: process } = origin ?? {};
+    const hostProcess = process && { pid: process.pid, began: process.began };
+    const hostInfo = { host: hostProcess, ownTargets, agent, session, reportsTurns, isAttended, inputEdits, joined };
     const spending = transcript &&
       priceCache && {
         ...{ ...transcript, agent: event.agent, cache: priceCache, openPrices },

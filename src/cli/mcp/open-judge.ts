@@ -14,6 +14,7 @@ import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
+import { readProcessChain } from '../../supervisor/process-chain.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { loadHookPolicy } from '../hook/session-policy.ts';
@@ -98,7 +99,7 @@ async function makeJudge(
     task ??= startTask(runtime, { parent: null, limits: makeTaskLimits(policy, isInRun) }, undefined);
     return task;
   };
-  return { judge: createJudge(runtime, name, findTask), dispose: () => gear.dispose() };
+  return { judge: createJudge(runtime, name, findTask, () => readProcessChain().links), dispose: () => gear.dispose() };
 }
 
 /** Whether a policy sets a setting, in general or for an agent. */

@@ -10,6 +10,7 @@ import { makeAction } from '../route/proposal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { findTooDeep } from './delegate.ts';
+import { returnHookedProbe } from './hooked-calls.ts';
 
 /** A proposed call of a host. */
 export interface ProposedCall {
@@ -68,16 +69,33 @@ export function refuseDetached(
   return explainStop(stop, site, runtime.clock.nowMs());
 }
 
-/** Settles a call by its permit. The caller forgets the permit, so that the call is settled once. */
+/**
+ * Settles a call by its permit. The caller forgets the permit, so that the call is settled once.
+ * @param isPassed Whether a proxy passed the call on and settles it at the breaker.
+ */
 export function settleDetached(
   runtime: Runtime,
   task: TaskState,
   target: Target,
   permit: Permit,
   ending: CallEnding,
+  isPassed = false,
 ): void {
   const site = callSiteFor(runtime, target, task);
-  settleEnding(runtime, { site, permit, settled: false }, ending);
+  settleEnding(
+    runtime,
+    { site: isPassed ? leaveBreaker(runtime, site, permit) : site, permit, settled: false },
+    ending,
+  );
+}
+
+/** The call site without its breaker, to which a probe is returned. */
+function leaveBreaker(runtime: Runtime, site: CallSite, { action: { id }, generation, probe }: Permit): CallSite {
+  const { breaker, ...others } = site;
+  if (breaker === undefined) return site;
+  if (probe) returnHookedProbe(runtime, breaker, { id, generation });
+  const panel = site.panel.filter((bound) => bound !== breaker);
+  return { ...others, breaker: undefined, panel, sharedControlCount: site.sharedControlCount - 1 };
 }
 
 function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, ...approval }: ProposedCall) {

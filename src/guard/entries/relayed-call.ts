@@ -16,8 +16,8 @@ import { makeAction } from '../route/proposal.ts';
 import { attachHint, refuseOnError } from '../route/refusal-delivery.ts';
 import { type JudgedCall, laterRounds } from '../route/rounds.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
-import { wasCounted } from '../tasks/observe.ts';
 import type { TaskState } from '../tasks/task.ts';
+import { type HookedCall, returnHookedProbe } from './hooked-calls.ts';
 import { giveBack, type UpstreamBreaker, type UpstreamCall, type UpstreamOutcome } from './upstream-breaker.ts';
 
 /** A running call of a relay. */
@@ -37,8 +37,10 @@ export interface RelayRequest {
   readonly target: Target;
   readonly task: TaskState;
   readonly args: readonly unknown[];
-  /** The caller's id of the call, under which other surfaces may have counted it. */
-  readonly id?: string | undefined;
+  /** The call as a hook has counted it. Then only the breaker and the rules judge it here. */
+  readonly hooked?: HookedCall | undefined;
+  /** Whether the view of the store is fresh. */
+  readonly isFresh?: boolean;
   /** The breaker of the upstream behind the tool. */
   readonly upstream?: UpstreamBreaker | undefined;
   /** Aborts while the call waits or a person is asked. */
@@ -53,17 +55,21 @@ export interface RelayRequest {
 
 /** Judges a call and passes it on, in this tick unless it has to wait. Never throws. */
 export function relayCall(runtime: Runtime, request: RelayRequest): void {
-  const { target, task, args, id, upstream } = request;
+  const { target, task, args, hooked, upstream, isFresh = false } = request;
   try {
-    const site = callSiteFor(runtime, target, task);
-    wasCounted(task, 'call', id);
-    const act = () => makeAction(runtime, site, args, {}, id);
+    const own = callSiteFor(runtime, target, task);
+    const site = hooked === undefined ? own : takeOver(runtime, own, hooked);
+    const act = () => {
+      const action = makeAction(runtime, site, args, {}, hooked?.id);
+      return hooked === undefined ? action : withHook(action, hooked);
+    };
     const blocked = upstream?.judge();
     if (blocked !== undefined) {
       refuseByUpstream(runtime, request, site, act());
       return;
     }
-    const admission = admitAction(runtime, site, act(), runtime.clock.nowMs());
+    const first = isFresh ? withoutRefresh(site) : site;
+    const admission = admitAction(runtime, first, act(), runtime.clock.nowMs());
     if (!isStop(admission)) begin(runtime, request, site, admission);
     else if (!needsAnotherRound(admission)) request.refuse(explainStop(admission, site, runtime.clock.nowMs()));
     else {
@@ -84,6 +90,31 @@ export function relayCall(runtime: Runtime, request: RelayRequest): void {
   } catch (error) {
     request.refuse(refuseOnError(runtime, 'admit', target.name, error));
   }
+}
+
+/** The call site of a call that a hook has counted: the breaker, with the probe that the hook took, and the rules. */
+function takeOver(runtime: Runtime, site: CallSite, { probe }: HookedCall): CallSite {
+  const { breaker } = site;
+  if (probe !== undefined && breaker !== undefined) returnHookedProbe(runtime, breaker, probe);
+  const panel = site.panel.filter((bound) => bound === breaker || bound === runtime.boundRules);
+  return { ...site, panel, sharedControlCount: panel.length, budgetSet: undefined };
+}
+
+function withHook(action: Action, { approved }: HookedCall): Action {
+  const approval = approved && { approvedBy: approved.by, approvedFor: { rules: approved.rules } };
+  return { ...action, isCounted: true, ...approval };
+}
+
+const freshSites = new WeakMap<CallSite, CallSite>();
+
+/** The same call site, for a judgement that need not look into the store again. */
+function withoutRefresh(site: CallSite): CallSite {
+  let fresh = freshSites.get(site);
+  if (fresh === undefined) {
+    fresh = { ...site, isPast: true };
+    freshSites.set(site, fresh);
+  }
+  return fresh;
 }
 
 /** Refuses a call because of its upstream. The refusal counts like any other of the task. */

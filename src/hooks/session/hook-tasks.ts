@@ -3,6 +3,7 @@
 import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { HookedHost } from '../../guard/entries/hooked-calls.ts';
 import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
 import type { OwnTargets } from '../../platform/self-protection/own-files.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
@@ -15,6 +16,8 @@ export interface HookContext extends SessionLockOptions {
   readonly agent: string;
   readonly session: string;
   readonly reportsTurns: boolean;
+  /** The process that runs the hooks, if known. */
+  readonly host?: HookedHost | undefined;
   /** Whether a person can be asked at the host's terminal. */
   readonly isAttended: boolean;
   /** How the host takes an input in place of that of a call; absent: it cannot. */

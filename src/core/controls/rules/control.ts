@@ -125,6 +125,7 @@ function findFired(table: RuleTable, state: RulesState, action: Action, atMs: nu
 }
 
 function findCountingRules(frequent: readonly FrequencyRule[], action: Action): readonly CountedRule[] {
+  if (action.isCounted) return [];
   return frequent.flatMap(({ rule, condition }) => {
     const key = countKey(rule, action);
     return key === undefined ? [] : [{ rule, condition, key }];
