@@ -101,7 +101,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'a halted task goes on',
-    find: 'if (task?.haltStop !== undefined) return task.haltStop;',
+    find: 'return task.haltStop; // A halt is final: every later call gets the same refusal.',
     replace: '',
   },
   {
