@@ -82,7 +82,7 @@ export function findByIdPrefix<T extends { readonly id: string }>(
 ): T {
   const exact = all.find(({ id }) => id === prefix);
   if (exact !== undefined) return exact;
-  const matches = all.filter(({ id }) => id.startsWith(prefix) || id.slice(id.indexOf('-') + 1).startsWith(prefix));
+  const matches = all.filter(({ id }) => beginsWith(id, prefix) || beginsWith(id.slice(id.indexOf('-') + 1), prefix));
   const preferred = matches.filter(isPreferred);
   if (preferred.length === 1) return preferred[0]!;
   if (matches.length === 1) return matches[0]!;
@@ -97,6 +97,11 @@ export function findByIdPrefix<T extends { readonly id: string }>(
     'not_found',
     `ambiguous id ${quoteValue(prefix)}; candidates: ${candidates.join(', ')}${more}`,
   );
+}
+
+/** Whether an id begins with a prefix. The number at its end is not cut: `card-x-1` is gone, and not `card-x-10`. */
+function beginsWith(id: string, prefix: string): boolean {
+  return id.startsWith(prefix) && !(/-\d+$/.test(prefix) && /^\d+$/.test(id.slice(prefix.length)));
 }
 
 /** Finds a card by its id, or by a prefix that is unique or the only open one. */

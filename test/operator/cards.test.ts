@@ -10,6 +10,13 @@ test('a card is found by the beginning of its id, with or without the part befor
   assert.equal(findByIdPrefix(all, '1', 'card', ({ id }) => id === 'ask-1b').id, 'ask-1b');
 });
 
+test('the id of a card that is gone is not the beginning of the id of another card', () => {
+  const later = ['card-x9-10', 'card-x9-2', 'card-x9-210-1'].map((id) => ({ id }));
+  for (const gone of ['card-x9-1', 'x9-1'])
+    assert.throws(() => findByIdPrefix(later, gone, 'card'), /there is no card/);
+  assert.equal(findByIdPrefix(later, 'card-x9-21', 'card').id, 'card-x9-210-1');
+});
+
 test('an ambiguous id is an error that names at most five candidates', () => {
   assert.throws(() => findByIdPrefix(all, '1', 'card'), { message: 'ambiguous id "1"; candidates: ask-1a, ask-1b' });
   const many = Array.from({ length: 7 }, (_, at) => ({ id: `x${at}` }));

@@ -75,12 +75,13 @@ export async function decide(card: PageCard, body: AnswerBody): Promise<void> {
   await send(card, `/api/cards/${encodeURIComponent(card.id)}/answer`, body, effectSentence);
 }
 
-/** Hides one card for some seconds; the question still expires. */
+/** Hides one card for some seconds; a question comes back before it expires. */
 export async function snooze(card: PageCard, secs: number, words: string): Promise<void> {
   const path = `/api/cards/${encodeURIComponent(card.id)}/snooze`;
   await send(card, path, { secs }, () => {
     snoozedCount.value++;
-    return `Snoozed ${words}. Nothing is decided.`;
+    const back = card.expiresAtMs === undefined ? '' : ', or until shortly before it expires';
+    return `Snoozed ${words}${back}. Nothing is decided.`;
   });
 }
 

@@ -54,7 +54,7 @@ export const command: Command = {
     'inbox show ID                    show one card in full; a prefix of the id is enough; answers take several IDs',
     'inbox approve ID [--for F]       approve: F is once (the default), run or always; --edit FILE: other arguments',
     'inbox decline ID [--note T]      decline; T reaches the agent; --by TEXT is a note beside the user',
-    'inbox snooze ID --for 1h         hide a card for a time; nothing is decided, and a question still expires',
+    'inbox snooze ID --for 1h         hide a card for a time; nothing is decided; a question is back before it expires',
     'inbox standing [--drop ID]       list standing approvals, or withdraw one',
     ...runUsage,
   ],
@@ -238,7 +238,12 @@ const snooze: InboxVerb = async (store, parsedArgs, terminal) => {
   for (const id of parsedArgs.positionals.slice(1)) {
     const card = await snoozeCard(store, id, secs, operator);
     if (parsedArgs.switches.has('--json')) terminal.out(JSON.stringify(card, null, 2));
-    else terminal.out(`${sanitizeText(card.id)}: hidden for ${formatTimeSpan(secs * 1000)}; nothing is decided`);
+    else {
+      const hiddenMs = Math.min(secs * 1000, (card.snoozedUntilMs ?? 0) - store.clock.nowMs());
+      const isShorter = hiddenMs < secs * 1000 - 1000;
+      const span = `${formatTimeSpan(isShorter ? hiddenMs : secs * 1000)}${isShorter ? ', because it expires' : ''}`;
+      terminal.out(`${sanitizeText(card.id)}: hidden for ${span}; nothing is decided`);
+    }
   }
   return exitCodes.ok;
 };

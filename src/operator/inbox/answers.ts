@@ -101,12 +101,13 @@ export async function answerFromInbox(
   const equals = await listEquals(store, found, answer, options);
   const decided = await decideCard(store, found.id, answer, operator, canResume);
   let released = 0;
-  for (const { id } of equals) {
+  for (const each of equals) {
     try {
-      await decideCard(store, id, answer, operator, false);
+      checkLimit(each, answer);
+      await decideCard(store, each.id, answer, operator, false);
       released++;
     } catch (error) {
-      // Another person was faster, or the card has expired.
+      // Another person was faster, the card has expired, or its limit has other bounds.
       if (!(error instanceof SwitchgearError) || error.code === 'store_unreachable') throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** Hides an open card until a time, without deciding anything: the question still expires, and the card comes back. */
+/** Hides an open card until a time, without deciding anything: a question comes back before it expires. */
 
 import { applyChanges } from '../../chains/run/storage/values.ts';
 import type { Card } from '../../core/card.ts';
@@ -13,6 +13,8 @@ import { storeWriteError } from '../orders.ts';
 export const snoozeMinSecs = 1;
 export const snoozeMaxSecs = 7 * 86_400;
 const snoozedMax = 1_000;
+/** How long before its expiry a question comes back at the latest, or half of the time that is left. */
+const expiryLeadMs = 300_000;
 
 /** What a snooze needs of the person who gives it: an agent must not hide its cards. */
 export const snoozeEffect = 'loosen';
@@ -22,7 +24,7 @@ type Snoozes = Readonly<Record<string, number>>;
 
 const snoozesKey = 'inbox/snoozes';
 
-/** Hides the card whose id has this prefix; throws `not_answered` if it is not open. */
+/** Hides the card whose id has this prefix, but not until it expires; throws `not_answered` if it is not open. */
 export async function snoozeCard(
   store: CrossProcessStore,
   idPrefix: string,
@@ -30,8 +32,9 @@ export async function snoozeCard(
   { by, from }: Operator,
 ): Promise<Card> {
   const atMs = store.clock.nowMs();
-  const { id, task } = await findCard(store, idPrefix);
-  const untilMs = atMs + secs * 1000;
+  const { id, task, expiresAtMs = Infinity } = await findCard(store, idPrefix);
+  const leadMs = Math.min(expiryLeadMs, (expiresAtMs - atMs) / 2);
+  const untilMs = Math.min(atMs + secs * 1000, expiresAtMs - leadMs);
   let stored: Card | undefined;
   const update = (card: Card | undefined) => {
     stored = card;

@@ -142,8 +142,7 @@ export const cardRoutes: readonly Route[] = [
   defineRoute({
     method: 'POST',
     path: '/api/cards/{id}/snooze',
-    summary:
-      'Hide a card for a time, as switchgear inbox snooze does: nothing is decided, and a question still expires.',
+    summary: 'Hide a card for a time: nothing is decided. A question is back before it expires.',
     access: 'operator',
     body: objectSchema({ secs: { type: 'integer', minimum: snoozeMinSecs, maximum: snoozeMaxSecs } }, 'secs'),
     answer: 'The card as it is in the store after it; the list has it again when the time is over.',

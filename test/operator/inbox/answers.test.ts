@@ -180,7 +180,38 @@ for (const [name, open] of Object.entries(kinds)) {
     assert.equal((await server.send('POST', '/api/cards/ask-1/answer', { answer: 'approve' })).status, 200);
     assert.equal((await server.send('POST', '/api/cards/ask-1/snooze', { secs: 1 })).status, 409);
     assert.equal((await server.send('POST', '/api/cards/ask-1/snooze', { secs: 0 })).status, 400);
+    // A question is not hidden until it has expired.
+    const atMs = store.clock.nowMs();
+    for (const [id, leftMs, hiddenMs] of [
+      ['short', 60_000, 30_000],
+      ['long', 3_600_000, 3_300_000],
+    ] as const) {
+      store.putCard({ ...ask, id, expiresAtMs: atMs + leftMs });
+      const { json } = await server.send('POST', `/api/cards/${id}/snooze`, { secs: 86_400 });
+      assert.ok(json.card.snoozedUntilMs >= atMs + hiddenMs, `${json.card.snoozedUntilMs - atMs}`);
+      assert.ok(json.card.snoozedUntilMs <= atMs + (leftMs + hiddenMs) / 2, `${json.card.snoozedUntilMs - atMs}`);
+    }
     await server.close();
     for (const each of [store, other]) each.close();
+  });
+
+  test(`${name}: a raised limit decides no equal card whose bounds it passes`, async () => {
+    const store = await open(newPlace());
+    const server = await serve(store);
+    for (const [id, max] of [
+      ['halt-a', 16],
+      ['halt-b', 8],
+    ] as const) {
+      const raise = { setting: 'task.max_tool_calls', suggested: 4, min: 3, max };
+      const counters = { actual: 2, limit: 2 };
+      store.putCard({ ...ask, id, kind: 'halt', task: id, counters, raise, actions: ['retry_raised', 'dismiss'] });
+    }
+    await store.shared.settled();
+    const answer = { answer: 'retry', limit: 16, equals: 1 };
+    const { json } = await server.send('POST', '/api/cards/halt-a/answer', answer);
+    assert.deepEqual([json.card.raisedTo, json.effect.released], [16, 0]);
+    assert.equal((await server.send('GET', '/api/cards/halt-b')).json.card.state, 'open');
+    await server.close();
+    store.close();
   });
 }

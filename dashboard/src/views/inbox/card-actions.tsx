@@ -182,7 +182,8 @@ export function SnoozeDialog({ onChoose, onClose }: SnoozeDialogProps) {
   return (
     <Dialog title="Not now" onClose={onClose}>
       <p class="hint">
-        The card is hidden for a while. Nothing is decided: the agent keeps waiting, and a question still expires.
+        The card is hidden for a while. Nothing is decided: the agent keeps waiting. A question comes back before it
+        expires.
       </p>
       <div class="dialog-buttons">
         <button type="button" onClick={() => onChoose(15 * 60, 'for 15 minutes')}>
