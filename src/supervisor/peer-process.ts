@@ -1,7 +1,8 @@
-/** Finds the processes at the other end of a connection over the loopback interface of a Linux system. */
+/** Finds the processes at the other end of a connection that does not leave a Linux system. */
 
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { processesMax } from '../core/limits.ts';
 
 /** Open files of all processes that are looked at. */
@@ -27,10 +28,22 @@ export function isLoopback(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address);
 }
 
+/** Whether an address is one of this machine: its processes may also connect to its address in a network. */
+function isOfThisMachine(address: string): boolean {
+  if (isLoopback(address)) return true;
+  const plain = plainAddress(address);
+  return Object.values(networkInterfaces()).some((all) => all?.some((each) => each.address === plain));
+}
+
+/** An address without the mark of IPv4 in IPv6, and without the name of its interface. */
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
+}
+
 /** Finds all processes that have the other end of a connection open. */
 export function findPeer(connection: ConnectionEnds): Peer {
   const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = connection;
-  if (!isLoopback(remoteAddress)) return { kind: 'unknown', reason: `the request came from ${remoteAddress}` };
+  if (!isOfThisMachine(remoteAddress)) return { kind: 'unknown', reason: `the request came from ${remoteAddress}` };
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines);
   if (tables.length === 0) return { kind: 'unknown', reason: 'this system does not show the process of a connection' };
   const locals = encodeEnd(remoteAddress, remotePort);
@@ -58,11 +71,19 @@ function readLines(path: string): readonly (readonly string[])[] {
 /** The ways in which the kernel writes one end: an IPv4 address may be mapped into IPv6. */
 function encodeEnd(address: string, port: number): readonly string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const plain = address.replace(/^::ffff:/, '');
-  if (!isIPv4(plain)) return [`${'0'.repeat(24)}01000000${suffix}`]; // ::1, each word in the order of the machine.
+  const plain = plainAddress(address);
+  if (!isIPv4(plain)) return [`${encodeIpv6(plain)}${suffix}`];
   const bytes = plain.split('.').map((part) => Number(part).toString(16).toUpperCase().padStart(2, '0'));
   const word = bytes.toReversed().join('');
   return [`${word}${suffix}`, `${'0'.repeat(16)}FFFF0000${word}${suffix}`];
+}
+
+/** Encodes an IPv6 address: each word of four bytes in the order of the machine. */
+function encodeIpv6(address: string): string {
+  const [before = [], after = []] = address.split('::').map((part) => part.split(':').filter((each) => each !== ''));
+  const missing = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  const text = [...before, ...missing, ...after].map((part) => part.toUpperCase().padStart(4, '0')).join('');
+  return text.replaceAll(/(..)(..)(..)(..)/g, '$4$3$2$1');
 }
 
 /** The processes of a user that have a socket open; those of other users can rarely be looked into. */

@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { findPeer, isLoopback } from '../../src/supervisor/peer-process.ts';
 
 const skip = process.platform !== 'linux' && 'the process of a connection is known on Linux only';
 
+/** Addresses of this machine in a network: a process here can connect to them as well. */
+const outer = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .filter(({ internal, address }) => !internal && !address.startsWith('fe80'))
+  .map(({ address }) => [address.includes(':') ? '::' : '0.0.0.0', address] as const);
+
 for (const [host, target] of [
+  ...outer,
   ['127.0.0.1', '127.0.0.1'],
   ['::1', '::1'],
   ['::', '127.0.0.1'],
@@ -39,9 +47,9 @@ for (const [host, target] of [
 }
 
 test('a connection from another machine has no process here', () => {
-  assert.deepEqual(findPeer({ remoteAddress: '192.0.2.1', remotePort: 5 }), {
+  assert.deepEqual(findPeer({ remoteAddress: '198.51.100.1', remotePort: 5 }), {
     kind: 'unknown',
-    reason: 'the request came from 192.0.2.1',
+    reason: 'the request came from 198.51.100.1',
   });
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) assert.ok(isLoopback(address), address);
   for (const address of ['128.0.0.1', '::2', '::', '0.0.0.0', '1.127.0.1', ''])
