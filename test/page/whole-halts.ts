@@ -172,7 +172,7 @@ testWithBrowser('a card that is put off leaves the list, and is found again', as
     .or(page.getByRole('menuitem', { name: '15 minutes' }))
     .click();
   await untilShown(async () => (await pending().count()) === 0);
-  assert.match(await page.getByRole('main').innerText(), /1 card hidden/);
+  assert.match(await page.getByRole('main').innerText(), /1 card snoozed/);
   const second = await served.open({ address: await served.addToken('bob', 'operator') });
   assert.equal(await second.card().filter({ hasText: '6 of 5' }).count(), 0, 'it is put off for everybody');
   assert.deepEqual(problems, []);
