@@ -69,6 +69,10 @@ export interface WebhookProgress {
   readonly dropped: number;
   /** Open cards that were sent, the newest last: a card that changes while it is open is not sent again. */
   readonly told?: readonly string[];
+  /** Alerts whose end was sent, the newest last: an alert that comes back within its period ends silently. */
+  readonly ended?: readonly string[];
+  /** The message that was begun, up to its last entry: whoever sends it again sends the same one. */
+  readonly underWay?: { readonly id: string; readonly lastSeq: number; readonly isDigest: boolean };
   /** The newest deliveries, newest first. */
   readonly deliveries: readonly Delivery[];
 }
@@ -77,9 +81,8 @@ export const alertLeaseKey = 'alerts-lease';
 export const alertPrefix = 'alerts/';
 export const webhookPrefix = 'alerts-webhook/';
 
-/** How long one server evaluates without a sign, how often it renews the lease, and how often it evaluates. */
+/** How long one server evaluates without a sign. */
 export const alertLeaseMs = 15_000;
-export const alertRenewMs = 5_000;
 /** Causes that fire at once; more are counted in the last one. */
 export const alertCausesMax = 200;
 /** How long the store keeps a cause that is over, and how often a cause that lasts is written again. */

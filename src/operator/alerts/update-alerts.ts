@@ -28,15 +28,11 @@ export const alertCardPrefix = 'card-alert-';
 /** Begins a line of evidence about a cause that came back. */
 const againText = 'Again since ';
 
-/** Whether the cause of an alert was over and came back: its end was reported once. Other cards have foreign words. */
-export function hasComeBack({ id, evidence }: Card): boolean {
-  return id.startsWith(alertCardPrefix) && evidence.some((line) => line.startsWith(againText));
-}
-
 /** Takes or renews the lease; false if another server has it, or the store is away. */
 export async function takeLease(
   store: CrossProcessStore,
   lease: Omit<AlertLease, 'holder' | 'untilMs'>,
+  leaseMs = alertLeaseMs,
 ): Promise<boolean> {
   const { shared, clock } = store;
   const holder = shared.process;
@@ -45,7 +41,7 @@ export async function takeLease(
     update(stored) {
       const atMs = clock.nowMs();
       if (stored !== null && stored.holder !== holder && stored.untilMs > atMs) return 'refuse';
-      return { state: { ...lease, holder, untilMs: atMs + alertLeaseMs } };
+      return { state: { ...lease, holder, untilMs: atMs + leaseMs } };
     },
   };
   return (await shared.commit({ changes: [change as Change] })).status === 'committed';

@@ -4,7 +4,7 @@
  */
 
 import type { AlertSettings } from '../../core/settings.ts';
-import { alertRenewMs } from '../../operator/alerts/alert-cells.ts';
+import { alertLeaseMs } from '../../operator/alerts/alert-cells.ts';
 import { type AlertCause, findCauses } from '../../operator/alerts/find-causes.ts';
 import { readAlertLease } from '../../operator/alerts/read-alerts.ts';
 import { listAlertRules } from '../../operator/alerts/rules.ts';
@@ -25,6 +25,8 @@ export interface AlertOptions {
   readonly evaluateMs?: number;
   /** How often new cards are sent, in milliseconds. @default 1000 */
   readonly deliverMs?: number;
+  /** How long another server waits for a sign of this one, in milliseconds. @default 15000 */
+  readonly leaseMs?: number;
 }
 
 interface WatchOptions extends AlertOptions {
@@ -45,6 +47,7 @@ export interface AlertWatch {
 export function watchAlerts(options: WatchOptions): AlertWatch {
   const { store, settings, webhooks, pageUrl, readCardHistory } = options;
   const { shared, clock } = store;
+  const { leaseMs = alertLeaseMs } = options;
   const deliverers = webhooks.map((webhook) => createDeliverer(store, webhook, () => pageUrl));
   const outage = createOutageWatch(options);
   const lease = { rules: listAlertRules(settings), webhooks: webhooks.map(showWebhook), startedWallMs: clock.wallMs() };
@@ -57,12 +60,12 @@ export function watchAlerts(options: WatchOptions): AlertWatch {
 
   async function holdLease(): Promise<boolean> {
     const atMs = clock.nowMs();
-    if (hasLease && atMs - renewedMs < alertRenewMs) return true;
+    if (hasLease && atMs - renewedMs < leaseMs / leaseRenewals) return true;
     if (!hasLease) {
       const { holder, untilMs } = (await readAlertLease(store)) ?? { holder: '', untilMs: 0 };
       if (holder !== shared.process && untilMs > atMs) return false;
     }
-    hasLease = await takeLease(store, lease);
+    hasLease = await takeLease(store, lease, leaseMs);
     renewedMs = atMs;
     return hasLease;
   }
@@ -105,6 +108,9 @@ export function watchAlerts(options: WatchOptions): AlertWatch {
     },
   };
 }
+
+/** How often a lease is renewed before it would end. */
+const leaseRenewals = 3;
 
 function showWebhook({ name, host, format, events, isSigned, problem }: Webhook) {
   return { name, host, format, events, isSigned, ...(problem !== undefined && { problem }) };
