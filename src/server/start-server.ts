@@ -96,7 +96,8 @@ export async function startServer(store: CrossProcessStore, options: ServeOption
   port = await listenOnFreePort(server, host, options.port);
   const stopWaking = wakeRegularly(store);
   warmUp(context);
-  const name = allowedHosts[0] ?? (host.includes(':') ? `[${host}]` : host);
+  const own = wildcardHosts[host] ?? host;
+  const name = allowedHosts[0] ?? (own.includes(':') ? `[${own}]` : own);
   const address = /:\d+$/.test(name) && !name.endsWith(']') ? name : `${name}:${port}`;
   const pageUrl = (options.publicUrl ?? `${scheme}://${address}`).replace(/\/+$/, '');
   const alerts = options.alerts && watchAlerts({ store, storeName, pageUrl, readCardHistory, ...options.alerts });
@@ -130,6 +131,9 @@ function wakeRegularly(store: CrossProcessStore): () => void {
   });
   return () => cancel();
 }
+
+/** Addresses that stand for all of the machine, and the one of them that a browser here can use. */
+const wildcardHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 async function listenOnFreePort(server: Server, host: string, first: number): Promise<number> {
   for (let port = first; port < first + serverPortsTried; port++) {

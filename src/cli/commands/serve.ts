@@ -18,6 +18,8 @@ import { findTripSettings } from './breakers.ts';
 import { runTokenVerb } from './serve-token.ts';
 
 const defaultPort = 4770;
+/** Headers that decide about a request, or hold a secret: none of them names a person. */
+const ownHeaders = /^(authorization|proxy-authorization|cookie|host|origin|referer|x-switchgear|content-.*|sec-.*)$/i;
 const valueOptions = [
   '--store',
   '--port',
@@ -100,6 +102,8 @@ function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions
   const userHeader = values.get('--user-header');
   if (userHeader !== undefined && !/^[\w-]{1,100}$/.test(userHeader))
     throw usageError(`--user-header must be the name of a header, got ${JSON.stringify(userHeader)}`);
+  if (userHeader !== undefined && ownHeaders.test(userHeader))
+    throw usageError(`--user-header must not be ${userHeader.toLowerCase()}: the server reads it for something else`);
   const publicUrl = parsePublicUrl(values.get('--public-url'));
   const metricCompat = parseCompat(values.get('--compat'));
   const port = parsePort(values.get('--port'));

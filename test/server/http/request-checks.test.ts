@@ -1,7 +1,9 @@
 /** Names of the server besides its address, and people that a reverse proxy names. */
 
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { main } from '../../../src/cli/main.ts';
 import { openFileStore, serve } from '../server-setup.ts';
 
 test('an allowed host is addressed by http and https, with its port if it has one', async () => {
@@ -42,4 +44,25 @@ test('the header of a proxy names the person, beside the token; without the opti
   assert.equal(people[1], 'ann');
   for (const server of servers) await server.close();
   store.close();
+});
+
+test('a server on all addresses prints one that it accepts', async () => {
+  for (const [host, own] of [
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+  ] as const) {
+    const server = await serve(openFileStore(), { host });
+    assert.ok(server.url.startsWith(`http://${own}:${server.port}/#token=`), server.url);
+    assert.equal((await fetch(server.url.split('#')[0]!)).status, 200);
+    await server.close();
+  }
+});
+
+test('the header that names a person must not be one that decides or holds a secret', async () => {
+  for (const name of ['Authorization', 'cookie', 'host', 'Sec-Fetch-Site']) {
+    const lines: string[] = [];
+    const terminal = { cwd: tmpdir(), env: {}, out: () => undefined, err: (line: string) => lines.push(line) };
+    assert.equal(await main(['serve', '--user-header', name], terminal), 2);
+    assert.match(lines.join('\n'), /--user-header must not be/);
+  }
 });
