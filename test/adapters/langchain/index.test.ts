@@ -116,9 +116,7 @@ test('in a graph without a checkpointer, a call that needs approval is refused',
   const gear = createSwitchgear({ log: 'silent', env: {}, policy });
   const agent = createAgent(protect({ model: createScriptedModel(calls), tools: [broken] }, { gear }));
   const { messages } = await agent.invoke({ messages: 'Go on.' });
-  assert.match(
-    messages.find((message) => ToolMessage.isInstance(message))?.text ?? '',
-    /nobody (approved|could be asked)/i,
-  );
+  const { text = '' } = messages.find((message) => ToolMessage.isInstance(message)) ?? {};
+  assert.match(text, /^No approver is available for 'broken'/);
   assert.equal(messages.at(-1)?.text, 'Done.');
 });
