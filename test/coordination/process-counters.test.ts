@@ -151,16 +151,20 @@ test('a process that ends without closing its store leaves its last counts', asy
   reader.close();
 });
 
-testWithRedis('in Redis: replies that are lost or garbled make no count twice and lose none', async () => {
+testWithRedis('in Redis: replies that are lost or garbled make no count twice and lose none', async (context) => {
   let seed = 7;
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
     return seed % below;
   };
   const line = await faultyLine(server().port, random);
+  context.after(() => line.close());
   const prefix = newPlace();
   const store = await redisStore({ url: `redis://127.0.0.1:${line.port}`, prefix, graceMs: 0, deadlineMs: 50 });
   const reader = await redisStore({ url: server().url, prefix, graceMs: 0, deadlineMs: 1_000 });
+  context.after(() => {
+    for (const each of [store, reader]) each.close();
+  });
   const counts = store.shared.counters!.breaker('search');
   let seen = 0;
   for (let round = 0; round < 20; round++) {
@@ -178,19 +182,20 @@ testWithRedis('in Redis: replies that are lost or garbled make no count twice an
   });
   await store.shared.settled();
   assert.equal((await readBreaker(reader, 'search'))!.successes, 60);
-  store.close();
-  reader.close();
-  line.close();
 });
 
-testWithRedis('in Redis: what is counted while the store is away is added once when it is back', async () => {
+testWithRedis('in Redis: what is counted while the store is away is added once when it is back', async (context) => {
   const line = await faultyLine(server().port, () => 0);
+  context.after(() => line.close());
   const prefix = newPlace();
   const store = await redisStore({ url: `redis://127.0.0.1:${line.port}`, prefix, graceMs: 0, deadlineMs: 50 });
   const gear = createSwitchgear({ store, ...counting });
+  context.after(() => gear.dispose());
   line.fault = 'black hole';
-  await store.shared.commit({ adds: [{ key: 'x', amount: 1 }] });
-  await until(() => store.shared.health.state === 'degraded');
+  await until(async () => {
+    await store.shared.commit({ adds: [{ key: 'x', amount: 1 }] });
+    return store.shared.health.state === 'degraded';
+  });
   const search = gear.guard('search', async () => 1);
   for (let at = 0; at < 5; at++) await search();
   await store.shared.counters!.flush();
@@ -200,6 +205,4 @@ testWithRedis('in Redis: what is counted while the store is away is added once w
   );
   const { allow, degraded } = (await readStoredCounts(store))!.decision.get('library')!;
   assert.deepEqual({ allow, degraded }, { allow: 5, degraded: 5 });
-  gear.dispose();
-  line.close();
 });
