@@ -3,6 +3,7 @@
  * failed and were skipped, and why. Further arguments are files and options of `node --test`.
  *
  * - `--no-install` installs nothing: tests whose service is missing are skipped.
+ * - `--again` runs the files that failed once more, one at a time, also if files are given.
  * - `--without=PROGRAM` hides a program of the PATH, as if it were not installed.
  */
 
@@ -19,6 +20,9 @@ import { testEnvironment } from './test-environment.ts';
 
 /** Many tests wait for processes and times: more files than cores run at once. */
 const filesAtOnce = Math.max(4, availableParallelism());
+
+/** A test that hangs fails after this time. */
+const testMaxMs = 600_000;
 
 /** More files than these have another cause than the machine. */
 const retriedFilesMax = 4;
@@ -45,9 +49,11 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`CI is set, so no test may be skipped: ${missing.join('; ')}`);
     return 1;
   }
-  const rest = args.filter((each) => each !== '--no-install' && !each.startsWith('--without='));
+  const rest = args.filter((each) => !['--no-install', '--again'].includes(each) && !each.startsWith('--without='));
   const first = await runNode(rest, filesAtOnce);
-  const { code, tally } = rest.some((each) => !each.startsWith('-')) ? first : await runAgainAlone(first, rest);
+  const isRetried = args.includes('--again') || rest.every((each) => each.startsWith('-'));
+  const options = rest.filter((each) => each.startsWith('-'));
+  const { code, tally } = isRetried ? await runAgainAlone(first, options) : first;
   if (tally === undefined) return code || 1;
   console.log(lineOf(tally));
   if (code === 0 && tally.skipped > 0 && isCi()) {
@@ -82,6 +88,7 @@ async function runAgainAlone(first: Run, options: readonly string[]): Promise<Ru
 async function runNode(args: readonly string[], concurrency: number): Promise<Run> {
   const reporter = args.find((each) => each.startsWith('--test-reporter=')) ?? '--test-reporter=spec';
   const options = args.filter((each) => each.startsWith('-') && each !== reporter);
+  if (!options.some((each) => each.startsWith('--test-timeout='))) options.push(`--test-timeout=${testMaxMs}`);
   const files = args.filter((each) => !each.startsWith('-'));
   const counted = join(folder, 'counted.json');
   await bundlePage(join(root, 'dist', 'page')); // For servers that tests start from the source.

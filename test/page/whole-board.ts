@@ -118,7 +118,7 @@ testWithBrowser('a timeline has a table, a filter, an address of its own and an 
   await rows.filter({ hasText: 'read' }).first().waitFor();
   await page.getByRole('checkbox', { name: 'Only refused or failed' }).check();
   await untilShown(async () => (await rows.filter({ hasText: 'read' }).count()) === 0);
-  assert.ok((await rows.filter({ hasText: 'search' }).count()) > 0);
+  await untilShown(async () => (await rows.filter({ hasText: 'search' }).count()) > 0);
   const link = await page.getByRole('link', { name: 'Permalink' }).getAttribute('href');
   const [download] = await Promise.all([
     page.waitForEvent('download'),

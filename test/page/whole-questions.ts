@@ -147,7 +147,9 @@ testWithBrowser('of two people who click at once one decides, and the other read
     const buttons = people.map(({ card }) =>
       card().filter({ hasText: 'really pay?' }).getByRole('button', { name: 'Approve once' }),
     );
-    for (const button of buttons) await button.waitFor();
+    // The button waits for the arguments.
+    for (const button of buttons)
+      await untilShown(async () => (await button.count()) === 1 && (await button.isEnabled()));
     // The button of the second person may be gone when the click comes.
     await Promise.all(
       buttons.map((button) => button.dispatchEvent('click', undefined, { timeout: 1_000 }).catch(() => undefined)),
