@@ -203,7 +203,7 @@ testWithBrowser('title and link have the number of open cards', async () => {
   const { page, problems } = opened;
   assert.match(await page.title(), /^Inbox . Switchgear$/);
   const { halted } = await haltAgent(served, opened, 'healthy');
-  assert.match(await page.title(), /^\(1\) Inbox . Switchgear$/);
+  await untilShown(async () => /^\(1\) Inbox . Switchgear$/.test(await page.title()));
   await page.getByRole('link', { name: 'Inbox (1)' }).waitFor();
   await halted.getByRole('button', { name: 'Dismiss' }).click();
   await untilShown(async () => /^Inbox/.test(await page.title()));
