@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { formatRoute, type PageRoute, parseRoute, type ViewId } from './logic/route.ts';
 
-/** Who looks at the page. */
+/** The person who is signed in. */
 export interface PageSession {
   readonly name: string;
   readonly role: 'operator' | 'viewer';

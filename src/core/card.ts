@@ -47,7 +47,7 @@ export interface Card {
   readonly step?: CardStep;
   /** The name of the agent. */
   readonly agent?: string;
-  /** What is at stake. @default high for a question, medium for a halt, low for a notice */
+  /** The risk by which cards are sorted. @default high for a question, medium for a halt, low for a notice */
   readonly risk?: 'high' | 'medium' | 'low';
   /** The wall time at which the card was opened, and that of its answer. */
   readonly openedWallMs?: number;

@@ -4,7 +4,8 @@ import { withOrder, withoutTarget } from '../coordination/operator-orders.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { storeBatchMax } from '../core/limits.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
-import { makeBreakerChange, readStoredBreakers, type StoredBreaker } from './breakers.ts';
+import type { StoredBreaker } from './board/answers.ts';
+import { makeBreakerChange, readStoredBreakers } from './breakers.ts';
 import { commitOrder, type OrderRequest } from './orders.ts';
 
 /** A tool whose breakers are held or released. */

@@ -12,49 +12,12 @@ import { storeBatchMax } from '../core/limits.ts';
 import { describeFailedCall } from '../core/messages/entry-words.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Change, CrossProcessStore, StoredCell } from '../ports/store.ts';
+import type { StoredBreaker } from './board/answers.ts';
 import { readNewestEntries } from './journal.ts';
 import { commitOrder, type OrderRequest } from './orders.ts';
 
 /** The most breakers that one call reads. */
 const breakersMax = 10_000;
-
-/** A breaker of a store with its state now. */
-export interface StoredBreaker {
-  readonly key: string;
-  readonly name: string;
-  /** The scope that shares the breaker: `all`, a project, or an agent, session or task of a project. */
-  readonly scope: string;
-  readonly of: string;
-  readonly project: string;
-  readonly state: 'OPEN' | 'HALF_OPEN' | 'CLOSED';
-  readonly held: boolean;
-  /** Failures towards the next trip. */
-  readonly failures: number;
-  /** Failures in a row, also across trips. */
-  readonly inARow: number;
-  /** The class of the last error in the journal, with its message if the journal keeps texts. */
-  readonly lastError?: string;
-  /** Trips so far. */
-  readonly trips: number;
-  readonly cause: string;
-  /** Grows with every change of phase. */
-  readonly generation: number;
-  /** Trips in the last hour. */
-  readonly tripsPerHour: number;
-  /** The share of failed calls in the window, as last stored; absent below the minimum of calls. */
-  readonly failureRate?: number;
-  /** Calls in the window and those that failed, as last stored. */
-  readonly windowCalls?: number;
-  readonly windowFailures?: number;
-  /** Milliseconds in open since the breaker was last closed, the current period included. */
-  readonly openMs: number;
-  /** The time of the next probe; absent if only a reset closes the breaker, or if the breaker is not open. */
-  readonly untilMs?: number;
-  /** Since when the breaker is open or held. */
-  readonly sinceMs?: number;
-  /** Half-open probes that run now, and those that have succeeded since the breaker was open. */
-  readonly probes: { readonly inFlight: number; readonly succeeded: number };
-}
 
 /** Reads all breakers of a store, at most 10,000. */
 export async function readStoredBreakers(store: CrossProcessStore): Promise<readonly StoredBreaker[]> {

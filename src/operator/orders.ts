@@ -8,8 +8,9 @@ import { journalEntriesMax, leaseMs, ordersMax } from '../core/limits.ts';
 import type { Change, CrossProcessStore, PendingEntry } from '../ports/store.ts';
 import { isAlive, isHere, type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
+import type { OperatorTask } from './board/answers.ts';
 import { findLastSeq, readJournalEntries } from './journal.ts';
-import { listTasks, type OperatorTask } from './tasks.ts';
+import { listTasks } from './tasks.ts';
 
 /**
  * The longest wait for the acknowledgement of a known task. Every gear reads its orders at least once a second, but a

@@ -4,10 +4,11 @@ import { activeOrders, noOrders, type Orders, ordersCell } from '../coordination
 import type { Card } from '../core/card.ts';
 import type { CrossProcessStore, StoreHealth } from '../ports/store.ts';
 import { closeLostRuns } from '../supervisor/lost-runs.ts';
+import type { OperatorTask, StoredBreaker } from './board/answers.ts';
 import type { ReadRecentEntries } from './board/recent-entries.ts';
-import { readStoredBreakers, type StoredBreaker, withLastErrors } from './breakers.ts';
+import { readStoredBreakers, withLastErrors } from './breakers.ts';
 import { readStoredBudgets, type StoredBudget } from './budgets.ts';
-import { listTasks, type OperatorTask } from './tasks.ts';
+import { listTasks } from './tasks.ts';
 
 const cardsShown = 1_000;
 

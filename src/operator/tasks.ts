@@ -11,49 +11,11 @@ import type { FrozenTask } from '../guard/internal.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
+import type { JournalTask, OperatorTask, TaskUsage } from './board/answers.ts';
 import { readNewestEntries } from './journal.ts';
 
 /** The most tasks, and the most processes, that one call reads. */
 const tasksMax = 10_000;
-
-/** A task as the journal shows it. */
-export interface JournalTask {
-  readonly id: string;
-  readonly agent: string;
-  readonly session: string;
-  readonly parent?: string;
-  /** `lost`: the task exceeded its longest duration without an end in the journal, so its process is gone. */
-  readonly state: 'running' | 'paused' | 'halted' | 'lost';
-  readonly startedWallMs: number;
-  readonly ageMs: number;
-  /** The reason of the halt. */
-  readonly halt?: { readonly code: string; readonly message: string };
-}
-
-/** What a task has used, and its limits; another limit that is off is absent. */
-export interface TaskUsage {
-  readonly toolCalls: number;
-  /** `Number.MAX_SAFE_INTEGER` if the limit is off. */
-  readonly maxToolCalls: number;
-  readonly spendCents: number;
-  readonly maxSpendCents: number;
-  readonly tokens: number;
-  readonly maxTokens?: number;
-  /** The time that the task has run, without pauses; absent if an older version published the task. */
-  readonly durationMs?: number;
-  readonly maxDurationSecs?: number;
-  /** The time since its last sign of life, which is known to about 10 seconds. */
-  readonly idleMs?: number;
-  readonly maxIdleSecs?: number;
-}
-
-/** A task as an operator sees it. */
-export interface OperatorTask extends JournalTask {
-  /** Usage and limits; absent if the task is known from the journal alone. */
-  readonly used?: TaskUsage;
-  /** The process that runs the task; absent for tasks of hooks, which run in many. */
-  readonly owner?: string;
-}
 
 /** Lists all tasks, oldest first, and closes tasks whose process is gone: once per task, with a card. */
 export async function listTasks(

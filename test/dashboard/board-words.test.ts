@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { BoardBreaker } from '../../dashboard/src/logic/board-answers.ts';
 import {
   describeEffect,
   describeOrder,
@@ -9,10 +8,12 @@ import {
   sumOf,
 } from '../../dashboard/src/logic/breaker-words.ts';
 import { describeTaskEffect, listUsages } from '../../dashboard/src/logic/task-words.ts';
+import type { ActiveBreaker } from '../../src/operator/board/answers.ts';
 
-function breaker(state: BoardBreaker['state'], isHeld = false): BoardBreaker {
-  const counts = { failures: 0, trips: 0, tripsPerHour: 0, generation: 1, probes: { inFlight: 0, succeeded: 0 } };
-  return { key: 'k', name: 'search', scope: 'agent', of: 'r', project: 'shop', state, held: isHeld, ...counts };
+function breaker(state: ActiveBreaker['state'], isHeld = false): ActiveBreaker {
+  const counts = { failures: 0, inARow: 0, trips: 0, tripsPerHour: 0, generation: 1, openMs: 0, cause: '' };
+  const probes = { inFlight: 0, succeeded: 0 };
+  return { key: 'k', name: 'search', scope: 'agent', of: 'r', project: 'shop', state, held: isHeld, ...counts, probes };
 }
 
 test('each state of a breaker has a word, an icon and a tone of its own', () => {
@@ -24,7 +25,7 @@ test('each state of a breaker has a word, an icon and a tone of its own', () => 
   assert.equal(new Set(looks.map(({ icon }) => icon)).size, 4);
   assert.equal(describeScope(breaker('OPEN')), 'agent r, shop');
   assert.equal(describeScope({ scope: 'all', of: '', project: '' }), 'shared by all');
-  const lastOrder = { order: 'hold', by: 'ann', reason: 'down', wallMs: 1 };
+  const lastOrder = { order: 'hold', by: 'ann', reason: 'down', wallMs: 1 } as const;
   assert.equal(describeOrder({ state: 'OPEN', lastOrder }), 'held by ann: down');
   assert.equal(
     describeOrder({ state: 'OPEN', lastOrder: { ...lastOrder, order: 'trip', reason: '' } }),

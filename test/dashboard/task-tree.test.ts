@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { BoardTask } from '../../dashboard/src/logic/board-answers.ts';
 import { findVisible, listTaskRows, moveInTree } from '../../dashboard/src/logic/task-tree.ts';
+import type { OperatorTask } from '../../src/operator/board/answers.ts';
 
-function task(id: string, parent?: string, state: BoardTask['state'] = 'running'): BoardTask {
+function task(id: string, parent?: string, state: OperatorTask['state'] = 'running'): OperatorTask {
   return { id, agent: `${id} agent`, session: 's', state, startedWallMs: 0, ageMs: 0, ...(parent && { parent }) };
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TimelineRow } from '../../dashboard/src/logic/board-answers.ts';
 import { hasCalls, joinRows, makeBurn, makeTicks, makeTracks } from '../../dashboard/src/logic/timeline-model.ts';
+import type { TimelineRow } from '../../src/operator/board/answers.ts';
 
 let seq = 0;
-function row(wallMs: number, type: string, more: Partial<TimelineRow> = {}): TimelineRow {
-  return { seq: ++seq, wallMs, type, task: 'root', agent: 'a', track: 'task', words: '', ...more };
+function row(wallMs: number, type: TimelineRow['type'], more: Partial<TimelineRow> = {}): TimelineRow {
+  return { seq: ++seq, atMs: wallMs, wallMs, type, task: 'root', agent: 'a', track: 'task', words: '', ...more };
 }
 
 const begin = (id: string) => ({ track: 'tool', name: 'search', call: { id, phase: 'begin' } }) as const;
@@ -85,7 +85,12 @@ test('the burn adds up costs of all tasks and calls of the root, and takes known
 });
 
 test('rows join without doubles at both ends, and the oldest go first', () => {
-  const [a, b, c, d] = [row(1, 'w'), row(2, 'w'), row(3, 'w'), row(4, 'w')] as const;
+  const [a, b, c, d] = [
+    row(1, 'work-ended'),
+    row(2, 'work-ended'),
+    row(3, 'work-ended'),
+    row(4, 'work-ended'),
+  ] as const;
   assert.deepEqual(joinRows([b!, c!], [c!, d!], 10), [b, c, d]);
   assert.deepEqual(joinRows([b!, c!], [a!, b!], 10), [a, b, c]);
   assert.deepEqual(joinRows([a!, b!, c!], [d!], 2), [c, d]);

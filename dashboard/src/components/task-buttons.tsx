@@ -1,15 +1,16 @@
 /** The orders of a person to a task: halt, pause, resume. The effect is read back from the store. */
 
 import { useSignal } from '@preact/signals';
+import type { OperatorTask } from '../../../src/operator/board/answers.ts';
 import { apiPost, errorText } from '../api.ts';
-import type { BoardTask, TasksAnswer } from '../logic/board-answers.ts';
+import type { TasksAnswer } from '../logic/board-answers.ts';
 import { describeTaskEffect, type TaskEffect, tasksLook } from '../logic/task-words.ts';
 import { announce, isOperator } from '../state.ts';
 import { Badge } from './badge.tsx';
 import { TextDialog } from './dialog.tsx';
 
 interface TaskButtonsProps {
-  readonly task: BoardTask;
+  readonly task: OperatorTask;
   readonly pauses: TasksAnswer['pauses'];
   readonly onChange: () => Promise<void>;
   /** Whether the buttons are in the order of the Tab key. */
@@ -73,7 +74,7 @@ export function TaskButtons({ task, pauses, onChange, isReachable = true }: Task
 }
 
 /** The state of a task as word, icon and colour. */
-export function TaskState({ state }: Pick<BoardTask, 'state'>) {
+export function TaskState({ state }: Pick<OperatorTask, 'state'>) {
   const { tone, icon } = tasksLook[state];
   return <Badge tone={tone} icon={icon} text={state} />;
 }

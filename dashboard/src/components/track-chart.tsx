@@ -1,8 +1,8 @@
 /** The chart of a timeline: tracks with calls and marks, and below them the spend or the calls by time. */
 
 import { useRef } from 'preact/hooks';
+import type { RowMark } from '../../../src/operator/board/answers.ts';
 import { useWidth } from '../live/viewport.ts';
-import type { RowMark } from '../logic/board-answers.ts';
 import { formatCents, formatNumber } from '../logic/format.ts';
 import { type BurnPoint, makeTicks, type Track } from '../logic/timeline-model.ts';
 

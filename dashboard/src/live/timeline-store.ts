@@ -2,8 +2,8 @@
 
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import type { TimelineRow, TimelineRows } from '../../../src/operator/board/answers.ts';
 import { apiGet, errorText } from '../api.ts';
-import type { RowsAnswer, TimelineRow } from '../logic/board-answers.ts';
 import { joinRows } from '../logic/timeline-model.ts';
 import { onEntries, onResync } from './stream.ts';
 
@@ -48,7 +48,7 @@ function createTimeline(id: string, onlyTrouble: boolean) {
   let isReading = false;
 
   const read = (query: string) =>
-    apiGet<RowsAnswer>(`/api/tasks/${encodeURIComponent(id)}/rows?trouble=${onlyTrouble}${query}`);
+    apiGet<TimelineRows>(`/api/tasks/${encodeURIComponent(id)}/rows?trouble=${onlyTrouble}${query}`);
 
   async function attempt(work: () => Promise<void>): Promise<void> {
     if (isReading) return;

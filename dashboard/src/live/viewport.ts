@@ -1,4 +1,4 @@
-/** What is in sight: the place of a scrolling list, the width of an element, and whether the page is narrow. */
+/** The visible part of a scrolling list, the width of an element, and whether the page is narrow. */
 
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';

@@ -1,6 +1,6 @@
 /** The words of breakers: their state, whom they are for, and the effect of an order. */
 
-import type { BoardBreaker } from './board-answers.ts';
+import type { ActiveBreaker } from '../../../src/operator/board/answers.ts';
 
 /** A state as word, icon and tone. */
 export interface StateLook {
@@ -10,7 +10,7 @@ export interface StateLook {
 }
 
 /** The look of a state. */
-export function stateLooks({ state, held }: Pick<BoardBreaker, 'state' | 'held'>): StateLook {
+export function stateLooks({ state, held }: Pick<ActiveBreaker, 'state' | 'held'>): StateLook {
   if (held) return { word: 'Held open', icon: 'hold', tone: 'bad' };
   if (state === 'OPEN') return { word: 'Open', icon: 'stop', tone: 'bad' };
   if (state === 'HALF_OPEN') return { word: 'Half-open', icon: 'half', tone: 'warn' };
@@ -18,18 +18,18 @@ export function stateLooks({ state, held }: Pick<BoardBreaker, 'state' | 'held'>
 }
 
 /** Whom a breaker is for: `agent Researcher, shop`. */
-export function describeScope({ scope, of, project }: Pick<BoardBreaker, 'scope' | 'of' | 'project'>): string {
+export function describeScope({ scope, of, project }: Pick<ActiveBreaker, 'scope' | 'of' | 'project'>): string {
   if (scope === 'all') return 'shared by all';
   return [of === '' ? '' : `${scope} ${of}`, project].filter(Boolean).join(', ');
 }
 
 /** A breaker in one line: `search is open`. */
-export function describeBreaker(breaker: BoardBreaker): string {
+export function describeBreaker(breaker: ActiveBreaker): string {
   return `${breaker.name} is ${stateLooks(breaker).word.toLowerCase()}`;
 }
 
 /** What the store says after an order. */
-export function describeEffect(name: string, breakers: readonly BoardBreaker[]): string {
+export function describeEffect(name: string, breakers: readonly ActiveBreaker[]): string {
   const words = new Map<string, number>();
   for (const breaker of breakers) {
     const { word } = stateLooks(breaker);
@@ -45,10 +45,10 @@ export function describeEffect(name: string, breakers: readonly BoardBreaker[]):
   return `${name}: ${[...words].map(([word, count]) => `${count} ${word.toLowerCase()}`).join(', ')}.`;
 }
 
-/** Who holds or tripped a breaker that is not closed: `held by ann: vendor is down`. */
-export function describeOrder({ state, lastOrder }: Pick<BoardBreaker, 'state' | 'lastOrder'>): string {
-  const verb = lastOrder === undefined ? undefined : { hold: 'held', trip: 'tripped' }[lastOrder.order];
-  if (state === 'CLOSED' || lastOrder === undefined || verb === undefined) return '';
+/** Names the person who holds or tripped a breaker that is not closed: `held by ann: vendor is down`. */
+export function describeOrder({ state, lastOrder }: Pick<ActiveBreaker, 'state' | 'lastOrder'>): string {
+  if (state === 'CLOSED' || (lastOrder?.order !== 'hold' && lastOrder?.order !== 'trip')) return '';
+  const verb = lastOrder.order === 'hold' ? 'held' : 'tripped';
   return `${verb} by ${lastOrder.by}${lastOrder.reason === '' ? '' : `: ${lastOrder.reason}`}`;
 }
 

@@ -36,7 +36,7 @@ export interface AnswerButton {
   readonly key?: string;
   /** Absent = the answer is sent at once. */
   readonly dialog?: AnswerDialog;
-  /** What is sent; `text` is that of the dialog. */
+  /** Returns the body of the request; `text` is the text of the dialog. */
   readonly body: (text: string) => AnswerBody;
 }
 
@@ -66,7 +66,7 @@ const narrowDialog: AnswerDialog = {
 const replanDialog: AnswerDialog = {
   title: 'Hand back for a new plan',
   label: 'Words for the new plan',
-  hint: 'Whoever gave the task makes a new plan. The words may be empty.',
+  hint: 'The task ends, and its caller makes a new plan. The text may be empty.',
   verb: 'Hand back',
   isRequired: false,
   isCode: false,
@@ -187,7 +187,7 @@ export interface AnswerResult {
 /** The effect of a decision in a sentence: that of the server, or one from the card as it is in the store. */
 export function effectSentence({ card, effect }: AnswerResult): string {
   if (effect?.sentence !== undefined) return effect.sentence;
-  const who = answererOf(card) ?? 'Somebody';
+  const who = answererOf(card) ?? 'Another person';
   const words = card.answer === undefined ? `the card is ${card.state}` : answerWords[card.answer];
   const released = effect?.released ?? 0;
   return [

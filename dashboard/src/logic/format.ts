@@ -45,7 +45,7 @@ export function formatQuantity(value: number, unit: string | undefined): string 
   return formatNumber(value);
 }
 
-/** What was used of a limit: `51 of 50`, `$4.20 of $5.00`. */
+/** The used part of a limit: `51 of 50`, `$4.20 of $5.00`. */
 export function formatUsage(used: number, limit: number | undefined, unit?: string): string {
   const text = formatQuantity(used, unit);
   return limit === undefined ? text : `${text} of ${formatQuantity(limit, unit)}`;

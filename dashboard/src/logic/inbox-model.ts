@@ -13,7 +13,7 @@ export interface CardCounter {
   readonly source?: string;
 }
 
-/** One of the last events of a task. */
+/** A recent event of a task. */
 export interface TaskEvent {
   readonly seq: number;
   readonly wallMs: number;

@@ -1,10 +1,10 @@
 /** The tree of tasks as rows: what is shown of it, and where a key leads. */
 
-import type { BoardTask } from './board-answers.ts';
+import type { OperatorTask } from '../../../src/operator/board/answers.ts';
 
 /** A row of the tree. */
 export interface TaskRow {
-  readonly task: BoardTask;
+  readonly task: OperatorTask;
   /** 1 for a root. */
   readonly level: number;
   readonly hasChildren: boolean;
@@ -29,14 +29,14 @@ const levelsMax = 20;
  * whose parent is unknown is a root.
  */
 export function listTaskRows(
-  tasks: readonly BoardTask[],
+  tasks: readonly OperatorTask[],
   collapsed: ReadonlySet<string>,
   filter: TaskFilter,
 ): readonly TaskRow[] {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const shown = findShown(tasks, byId, filter);
-  const children = new Map<string, BoardTask[]>();
-  const roots: BoardTask[] = [];
+  const children = new Map<string, OperatorTask[]>();
+  const roots: OperatorTask[] = [];
   for (const task of tasks) {
     if (!shown.has(task.id) || byId.get(task.id) !== task) continue;
     const parent = task.parent === undefined || task.parent === task.id ? undefined : byId.get(task.parent);
@@ -45,7 +45,7 @@ export function listTaskRows(
     else children.set(parent.id, [task]);
   }
   const rows: TaskRow[] = [];
-  const add = (siblings: readonly BoardTask[], level: number): void => {
+  const add = (siblings: readonly OperatorTask[], level: number): void => {
     siblings.forEach((task, at) => {
       const below = children.get(task.id) ?? [];
       const isExpanded = below.length > 0 && !collapsed.has(task.id);
@@ -60,8 +60,8 @@ export function listTaskRows(
 
 /** The tasks that fit the filter, and their ancestors. */
 function findShown(
-  tasks: readonly BoardTask[],
-  byId: ReadonlyMap<string, BoardTask>,
+  tasks: readonly OperatorTask[],
+  byId: ReadonlyMap<string, OperatorTask>,
   { text, onlyLive }: TaskFilter,
 ): ReadonlySet<string> {
   const words = text.trim().toLowerCase();
@@ -69,7 +69,7 @@ function findShown(
   for (const task of tasks) {
     if (onlyLive && task.state !== 'running' && task.state !== 'paused') continue;
     if (words !== '' && !`${task.id} ${task.agent}`.toLowerCase().includes(words)) continue;
-    for (let each: BoardTask | undefined = task; each !== undefined && !shown.has(each.id); ) {
+    for (let each: OperatorTask | undefined = task; each !== undefined && !shown.has(each.id); ) {
       shown.add(each.id);
       each = each.parent === undefined ? undefined : byId.get(each.parent);
     }
@@ -78,8 +78,8 @@ function findShown(
 }
 
 /** Whether a task is below another one, so that a stored circle of parents has an end. */
-function isBelow(task: BoardTask, above: BoardTask, byId: ReadonlyMap<string, BoardTask>): boolean {
-  let each: BoardTask | undefined = task;
+function isBelow(task: OperatorTask, above: OperatorTask, byId: ReadonlyMap<string, OperatorTask>): boolean {
+  let each: OperatorTask | undefined = task;
   for (let steps = 0; each !== undefined && steps < byId.size; steps++) {
     if (each.id === above.id) return true;
     each = each.parent === undefined ? undefined : byId.get(each.parent);

@@ -1,6 +1,6 @@
 /** The words of tasks: their state, their usage against limits, and the effect of an order. */
 
-import type { BoardTask } from './board-answers.ts';
+import type { OperatorTask } from '../../../src/operator/board/answers.ts';
 
 /** The look of each state. */
 export const tasksLook = {
@@ -22,7 +22,7 @@ export interface UsageGauge {
 const limitsMax = 9_007_199_254_740_991;
 
 /** The usages of a task in the order of the columns; undefined where the store does not know one. */
-export function listUsages({ used }: Pick<BoardTask, 'used'>): readonly (UsageGauge | undefined)[] {
+export function listUsages({ used }: Pick<OperatorTask, 'used'>): readonly (UsageGauge | undefined)[] {
   if (used === undefined) return [undefined, undefined, undefined, undefined, undefined];
   const { toolCalls, maxToolCalls, spendCents, maxSpendCents, tokens, maxTokens } = used;
   const { durationMs, maxDurationSecs, idleMs, maxIdleSecs } = used;
@@ -44,7 +44,7 @@ export interface TaskEffect {
   readonly effect:
     | { readonly status: 'ordered'; readonly acknowledged: readonly string[]; readonly silent: readonly string[] }
     | { readonly status: 'ended'; readonly ended: number; readonly surviving: readonly number[] };
-  readonly task?: BoardTask;
+  readonly task?: OperatorTask;
 }
 
 /** What the store says after an order. */

@@ -1,6 +1,6 @@
 /** The timeline of a task as tracks with calls and marks, and its spend and tokens by time. */
 
-import type { RowMark, TimelineRow } from './board-answers.ts';
+import type { RowMark, TimelineRow } from '../../../src/operator/board/answers.ts';
 
 /** A call, or the life of a task below. */
 export interface TrackSpan {

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { Entry } from '../../../src/core/event.ts';
+import type { ActiveBreaker, BreakerEntryRow } from '../../../src/operator/board/answers.ts';
 import { apiPost, errorText } from '../api.ts';
 import { Badge } from '../components/badge.tsx';
 import { ChartFigure, DataTable } from '../components/data-table.tsx';
@@ -11,7 +12,6 @@ import { SparkLine } from '../components/spark-line.tsx';
 import { Ago, Until } from '../components/time.tsx';
 import { ViewerNote } from '../components/viewer-note.tsx';
 import { useResource } from '../live/resource.ts';
-import type { BoardBreaker, BreakerEntryRow } from '../logic/board-answers.ts';
 import {
   describeBreaker,
   describeEffect,
@@ -26,7 +26,7 @@ import { announce, isOperator } from '../state.ts';
 import type { View, ViewProps } from './view.ts';
 
 interface BreakersAnswer {
-  readonly breakers: readonly BoardBreaker[];
+  readonly breakers: readonly ActiveBreaker[];
   readonly total: number;
   readonly atMs: number;
 }
@@ -96,7 +96,13 @@ function NoBreakers({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-function BreakerRow({ breaker, onChange }: { readonly breaker: BoardBreaker; readonly onChange: () => Promise<void> }) {
+function BreakerRow({
+  breaker,
+  onChange,
+}: {
+  readonly breaker: ActiveBreaker;
+  readonly onChange: () => Promise<void>;
+}) {
   const { name, trips, tripsPerHour, generation, series, lastFailure, lastOrder, why, failures } = breaker;
   const look = stateLooks(breaker);
   const scope = describeScope(breaker);
@@ -165,7 +171,7 @@ function SeriesCell({ values, tone, noun }: SeriesCellProps) {
   );
 }
 
-function NextProbe({ breaker }: { readonly breaker: BoardBreaker }) {
+function NextProbe({ breaker }: { readonly breaker: ActiveBreaker }) {
   const { state, held, untilMs, probes } = breaker;
   if (held) return <>after a release</>;
   if (state === 'CLOSED') return <span class="dim">–</span>;
@@ -183,7 +189,7 @@ function BreakerActions({
   breaker,
   onChange,
 }: {
-  readonly breaker: BoardBreaker;
+  readonly breaker: ActiveBreaker;
   readonly onChange: () => Promise<void>;
 }) {
   const isBusy = useSignal(false);
@@ -252,7 +258,7 @@ function BreakerActions({
   );
 }
 
-function BreakerDetails({ name, breakers }: { readonly name: string; readonly breakers: readonly BoardBreaker[] }) {
+function BreakerDetails({ name, breakers }: { readonly name: string; readonly breakers: readonly ActiveBreaker[] }) {
   const path = `/api/breakers/${encodeURIComponent(name)}/entries`;
   const { loaded } = useResource<{ entries: readonly BreakerEntryRow[] }>(path, concernsBreakers);
   const { value } = loaded.value;
@@ -284,7 +290,7 @@ function BreakerDetails({ name, breakers }: { readonly name: string; readonly br
   );
 }
 
-function BreakerSeries({ breaker }: { readonly breaker: BoardBreaker }) {
+function BreakerSeries({ breaker }: { readonly breaker: ActiveBreaker }) {
   const { series, name } = breaker;
   const scope = describeScope(breaker);
   if (series === undefined)

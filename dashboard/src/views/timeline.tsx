@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { OperatorTask, RowMark, TimelineRow } from '../../../src/operator/board/answers.ts';
 import { ChartFigure } from '../components/data-table.tsx';
 import { EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { Meter } from '../components/meter.tsx';
@@ -11,7 +12,7 @@ import { MarkIcon, TrackChart } from '../components/track-chart.tsx';
 import { useResource } from '../live/resource.ts';
 import { timelineRowsMax, useTimeline } from '../live/timeline-store.ts';
 import { useScroll } from '../live/viewport.ts';
-import type { BoardTask, RowMark, TasksAnswer, TimelineRow } from '../logic/board-answers.ts';
+import type { TasksAnswer } from '../logic/board-answers.ts';
 import { formatCents, formatNumber } from '../logic/format.ts';
 import { formatRoute } from '../logic/route.ts';
 import { findVisible } from '../logic/task-tree.ts';
@@ -95,7 +96,7 @@ export function Timeline({ id, query }: TimelineProps) {
 
 interface TaskSummaryProps {
   readonly id: string;
-  readonly task: BoardTask | undefined;
+  readonly task: OperatorTask | undefined;
   readonly answer: TasksAnswer | undefined;
   readonly onChange: () => Promise<void>;
 }
@@ -155,7 +156,7 @@ function LevelNote() {
 interface TimelineChartProps {
   readonly id: string;
   readonly rows: readonly TimelineRow[];
-  readonly task: BoardTask | undefined;
+  readonly task: OperatorTask | undefined;
   readonly selected: number | undefined;
   readonly onSelect: (seq: number) => void;
 }

@@ -24,7 +24,7 @@ export const webhookFields = {
   secret_env: 'The environment variable of the server that has the secret of the signature.',
   secret_file: 'The file that has the secret of the signature.',
   format: 'The shape of a message: `json` (the default) or `slack`.',
-  events: 'What is sent: a list of `alerts`, `halts`, `questions`; `["alerts"]` by default.',
+  events: 'The kinds of cards that are sent: a list of `alerts`, `halts`, `questions`; `["alerts"]` by default.',
 } as const;
 
 /** A webhook of a policy. Exactly one of the three addresses is set, and at most one of the two secrets. */

@@ -3,51 +3,20 @@
 import type { Entry } from '../../core/event.ts';
 import { describeFailedCall, describeOpening } from '../../core/messages/entry-words.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { StoredBreaker } from '../breakers.ts';
 import { sanitizeText } from '../format.ts';
 import { describeEntry } from '../format-entry.ts';
+import type {
+  ActiveBreaker,
+  BreakerActivity,
+  BreakerEntryRow,
+  BreakerOrder,
+  LastFailure,
+  StoredBreaker,
+} from './answers.ts';
 
 /** Steps of a series and their length: the last 10 minutes. */
 const seriesSteps = 30;
 const seriesStepMs = 20_000;
-
-/** Failures and refusals of the last 10 minutes, oldest first, in steps of 20 seconds. */
-export interface BreakerSeries {
-  readonly stepMs: number;
-  readonly failures: readonly number[];
-  readonly refusals: readonly number[];
-}
-
-/** The last order of an operator about a breaker. */
-export interface BreakerOrder {
-  readonly order: 'trip' | 'reset' | 'hold' | 'release';
-  readonly by: string;
-  readonly reason: string;
-  readonly wallMs: number;
-}
-
-/** The last call that a breaker counted as failed. */
-export interface LastFailure {
-  /** The class of the error, with its message if the journal keeps texts. */
-  readonly error: string;
-  readonly wallMs: number;
-  readonly task?: string;
-  readonly agent?: string;
-}
-
-/** What the journal tells about a breaker; each part is absent if the journal does not have it any more. */
-export interface BreakerActivity {
-  readonly series?: BreakerSeries;
-  readonly lastFailure?: LastFailure;
-  readonly lastOrder?: BreakerOrder;
-  /** The wall time of the last trip. */
-  readonly trippedWallMs?: number;
-  /** Why the breaker is open, in words. */
-  readonly why?: string;
-}
-
-/** A breaker with its activity. */
-export type ActiveBreaker = StoredBreaker & BreakerActivity;
 
 interface Draft {
   failures: number[];
@@ -148,15 +117,6 @@ function finishDraft(draft: Draft | undefined): BreakerActivity {
     ...(lastFailure && { lastFailure }),
     ...(trippedWallMs !== undefined && { trippedWallMs }),
   };
-}
-
-/** An entry about a breaker, for a person. */
-export interface BreakerEntryRow {
-  readonly seq: number;
-  readonly wallMs: number;
-  readonly type: Entry['type'];
-  readonly words: string;
-  readonly task?: string;
 }
 
 const entryRowsMax = 100;

@@ -7,47 +7,8 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { sanitizeText } from '../format.ts';
 import { describeEntry } from '../format-entry.ts';
 import { findLastSeq, readJournalEntries } from '../journal.ts';
+import type { RowMark, TimelineRow, TimelineRows } from './answers.ts';
 import type { TaskFamily } from './task-families.ts';
-
-/** What a row marks: a refusal, a failure, the end of a task by a control, or something a person should look at. */
-export type RowMark = 'refused' | 'failed' | 'halted' | 'notice';
-
-/** One entry of a task or of a task below it. */
-export interface TimelineRow {
-  readonly seq: number;
-  readonly atMs: number;
-  readonly wallMs: number;
-  readonly type: Entry['type'];
-  readonly task: string;
-  readonly agent: string;
-  /** The track: the task itself, its models, its tools, or its workers and tasks below. */
-  readonly track: 'task' | 'model' | 'tool' | 'child';
-  /** The tool, model or worker; absent for entries about the task itself. */
-  readonly name?: string;
-  /** What happened, in words. */
-  readonly words: string;
-  readonly mark?: RowMark;
-  /** The call that begins or ends here, by its id. */
-  readonly call?: { readonly id: string; readonly phase: 'begin' | 'end'; readonly durationMs?: number };
-  /** The cost that the entry adds, in millionths of a dollar. */
-  readonly micros?: number;
-  readonly tokens?: number;
-  /** True if the entry adds a tool call to those of its task. */
-  readonly counts?: true;
-  /** A known total of the task, e.g. `spend_cents` at 80 % of its limit. */
-  readonly gauge?: { readonly name: string; readonly actual: number; readonly limit: number };
-}
-
-/** A part of the timeline. */
-export interface TimelineRows {
-  /** Oldest first. */
-  readonly rows: readonly TimelineRow[];
-  /** The numbers between which the journal was read: earlier rows are before `first`, later ones after `last`. */
-  readonly first: number;
-  readonly last: number;
-  /** Whether the journal may have earlier rows. */
-  readonly hasEarlier: boolean;
-}
 
 /** Which rows to read: the newest, those before an entry, or those after one. */
 export interface RowsRequest {

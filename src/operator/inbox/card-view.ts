@@ -7,7 +7,7 @@ import { isOpen, loadReadableCard } from '../cards.ts';
 import type { CardHistory, TaskEvent } from './card-history.ts';
 import { createEffectReader, type Effect, type EffectReader } from './effects.ts';
 
-/** What is at stake with a card. */
+/** The risk by which cards are sorted. */
 export type Risk = NonNullable<Card['risk']>;
 
 /** A counter with its unit. */

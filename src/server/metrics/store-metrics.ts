@@ -1,9 +1,8 @@
 /** Metrics of the present state of a store: breakers, inbox, tasks, budgets. */
 
 import type { Card } from '../../core/card.ts';
-import type { StoredBreaker } from '../../operator/breakers.ts';
+import type { OperatorTask, StoredBreaker } from '../../operator/board/answers.ts';
 import type { StoredBudget } from '../../operator/budgets.ts';
-import type { OperatorTask } from '../../operator/tasks.ts';
 import { type Metric, makeMetric, type Sample } from './format.ts';
 
 /** Breakers by the value of their label. */
