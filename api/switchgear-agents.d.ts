@@ -1,6 +1,7 @@
 export interface AccountingOptions {
     readonly onHalt?: (halt: Refusal) => void;
     readonly isGuardedByHooks?: (tool: string) => boolean;
+    readonly isMetered?: () => boolean;
     readonly subagentLimits?: Readonly<Record<string, Partial<TaskSettings>>> | undefined;
 }
 
@@ -173,6 +174,7 @@ export interface Tokens {
     readonly outputTokens: number;
     readonly cacheReadTokens: number;
     readonly cacheWriteTokens: number;
+    readonly cacheWrite1hTokens?: number;
 }
 
 export interface ToolResultEvent extends AgentScoped {
@@ -212,7 +214,7 @@ export interface UserEvent extends AgentScoped {
     readonly by: 'person' | 'harness';
 }
 
-export declare function accountEvents(gear: Switchgear, task: Task, { onHalt, isGuardedByHooks, subagentLimits }?: AccountingOptions): EventAccounting;
+export declare function accountEvents(gear: Switchgear, task: Task, { onHalt, isGuardedByHooks, isMetered, subagentLimits }?: AccountingOptions): EventAccounting;
 
 export declare function boundedLines(listener: LineListener, lengthMax?: number): BoundedLines;
 

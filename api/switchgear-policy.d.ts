@@ -56,6 +56,8 @@ export type PolicyDocument = {
     readonly budgets?: readonly BudgetDocument[] | undefined;
     readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
     readonly webhooks?: readonly WebhookDocument[] | undefined;
+    readonly upstreams?: readonly UpstreamDocument[] | undefined;
+    readonly mcp?: McpDocument | undefined;
 } & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
 } & {

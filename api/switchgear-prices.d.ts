@@ -25,6 +25,7 @@ export interface Usage {
     readonly outputTokens: number;
     readonly cacheReadTokens?: number;
     readonly cacheWriteTokens?: number;
+    readonly cacheWrite1hTokens?: number;
 }
 
 export declare function priceBook(options?: PriceBookOptions): Prices;

@@ -171,6 +171,7 @@ export interface Card {
     readonly from?: AnswerOrigin;
     readonly expiresAtMs?: number;
     readonly digest?: string;
+    readonly alike?: string;
     readonly step?: CardStep;
     readonly agent?: string;
     readonly risk?: 'high' | 'medium' | 'low';
@@ -225,13 +226,16 @@ export type Code =
     | 'task_paused'
     | 'operator_halt'
     | 'cancelled'
-    | 'internal_error';
+    | 'internal_error'
+    | 'tool_not_allowed'
+    | 'tool_changed';
 
 export interface Control<S = unknown> {
     readonly name: string;
     readonly scope: ControlScope;
     initial(atMs: number): S;
     judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
+    judgeGrowth?(state: S, growth: Growth): Verdict;
     apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
     check?(state: S, atMs: number): Verdict;
     due?(state: S, action: Action): Verdict;
@@ -242,7 +246,7 @@ export interface Control<S = unknown> {
     readonly ofDelegatedWork?: Control<S>;
 }
 
-export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | LimitRaised | DelegationReturned;
+export type ControlEvent = ActionDecided | ActionSettled | WorkEnded | ReservationChanged | PermitRenewed | TextObserved | UsageObserved | CallObserved | ResultObserved | ProgressObserved | UserObserved | SignObserved | TaskStopped | TaskResumed | LimitRaised | DelegationReturned;
 
 export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 
@@ -287,6 +291,7 @@ export type EntryBody = {
     readonly parent?: string;
     readonly retryOf?: string;
     readonly own?: true;
+    readonly key?: string;
     readonly limits: TaskSettings;
 } | {
     readonly type: 'task-ended';
@@ -338,7 +343,7 @@ export type EntryBody = {
     readonly type: 'work-ended';
     readonly permit: Permit;
     readonly cost?: Cost;
-} | {
+} | Omit<ReservationChanged, 'atMs'> | {
     readonly type: 'permit-renewed';
     readonly permit: Permit;
 } | {
@@ -552,6 +557,7 @@ export interface Permit {
     readonly atMs: number;
     readonly generation: number;
     readonly probe: boolean;
+    readonly reservedAtMs?: number;
 }
 
 export type PolicyDocument = {
@@ -567,6 +573,8 @@ export type PolicyDocument = {
     readonly budgets?: readonly BudgetDocument[] | undefined;
     readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
     readonly webhooks?: readonly WebhookDocument[] | undefined;
+    readonly upstreams?: readonly UpstreamDocument[] | undefined;
+    readonly mcp?: McpDocument | undefined;
 } & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
 } & {
@@ -812,6 +820,7 @@ export interface Usage {
     readonly outputTokens: number;
     readonly cacheReadTokens?: number;
     readonly cacheWriteTokens?: number;
+    readonly cacheWrite1hTokens?: number;
 }
 
 export type Verdict = Allow | Stop;

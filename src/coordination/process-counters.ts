@@ -171,6 +171,8 @@ export function createProcessCounters(store: SharingOptions): ProcessCounters {
       while (store.health().state === 'shared') {
         const taken = take();
         if (taken === undefined || !isAccepted(taken, await store.commit(makeTransaction(taken)))) return;
+        // Counts that came meanwhile wait for the next flush: a busy process would write without end.
+        if (taken.adds.length < storeBatchMax) return;
       }
     },
     flushNow() {

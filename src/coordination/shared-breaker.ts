@@ -149,7 +149,7 @@ function applyEvent(
     // The caller could not wait; a program or a model retries later than a waiting call does.
     breaker.keepMs = Math.max(breaker.keepMs, slowGrantKeepMs);
   }
-  if (event.type === 'action-decided' && probeIds.has(event.action.id)) {
+  if (event.type === 'action-decided' && probeIds.size > 0 && probeIds.has(event.action.id)) {
     // The store already holds the probe; only the counts of this process change.
     state.requests++;
     state.inFlight++;

@@ -97,4 +97,6 @@ export interface Permit {
   readonly generation: number;
   /** Whether the permit holds a half-open probe. */
   readonly probe: boolean;
+  /** When its amounts were last reserved anew. @default atMs */
+  readonly reservedAtMs?: number;
 }

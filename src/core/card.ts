@@ -43,6 +43,8 @@ export interface Card {
   readonly expiresAtMs?: number;
   /** The keyed digest of what is approved: the tool, its whole input, the task and the rules that ask. */
   readonly digest?: string;
+  /** The keyed digest of a call without its task: the same for the same call of one agent in one program. */
+  readonly alike?: string;
   /** The chain step that waits for the answer, and the rules that ask. */
   readonly step?: CardStep;
   /** The name of the agent. */
@@ -84,7 +86,7 @@ export interface CardRaise {
   readonly suggested: number;
   /** The lowest limit with which the task goes on. */
   readonly min: number;
-  /** The highest limit without a change of the policy: the limit doubled for each retry that is left. */
+  /** The highest limit without a change of the policy: the limit doubled, or what is spent already. */
   readonly max: number;
 }
 

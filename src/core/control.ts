@@ -15,6 +15,16 @@ export type ControlScope = 'task' | 'chain' | 'target' | 'session' | 'gear';
 /** Whether the cell belongs to the acting task itself or to an ancestor. */
 export type CellOwner = 'self' | 'ancestor';
 
+/** What a running action wants to reserve beyond its reservation. */
+export interface Growth {
+  readonly atMs: number;
+  readonly action: Action;
+  readonly micros: number;
+  readonly tokens: number;
+  /** Whether the caller only wants to know, and reserves nothing: a budget of a store then judges by its own view. */
+  readonly isProbe?: boolean;
+}
+
 /** A counter and its limit, for snapshots, notices and cards. */
 export interface Gauge {
   readonly name: string;
@@ -33,6 +43,8 @@ export interface Control<S = unknown> {
   initial(atMs: number): S;
   /** Returns the verdict on a proposed action. */
   judge(state: S, proposal: ActionProposed, cellOwner: CellOwner): Verdict;
+  /** Returns the verdict on a running action that reserves more; absent if the control reserves nothing. */
+  judgeGrowth?(state: S, growth: Growth): Verdict;
   /** Returns the state after an event: the same object, changed, or a new one. */
   apply(state: S, event: ControlEvent, cellOwner: CellOwner): S;
   /** Returns a verdict that needs no action, e.g. for an exceeded duration. Called after events and by the sweep. */

@@ -3,7 +3,7 @@
  */
 
 import type { Action } from './action.ts';
-import type { CellOwner, Control } from './control.ts';
+import type { CellOwner, Control, Growth } from './control.ts';
 import type { ActionProposed, ControlEvent } from './event.ts';
 import { allow, type Decision, stricter, type Verdict, type Vote } from './verdict.ts';
 
@@ -41,6 +41,16 @@ function collectVotes(panel: Panel, proposal: ActionProposed): Decision {
     verdict = stricter(verdict, ownVerdict);
   }
   return { verdict, votes };
+}
+
+/** Judges a running action that reserves more, without writing. */
+export function decideGrowth(panel: Panel, growth: Growth): Verdict {
+  let verdict: Verdict = allow;
+  for (const bound of panel) {
+    const own = bound.control.judgeGrowth?.(bound.cell.state, growth) ?? allow;
+    if (own !== allow) verdict = stricter(verdict, attributeToAncestor(bound, own));
+  }
+  return verdict;
 }
 
 /** Applies an event to every control of the panel. */

@@ -49,6 +49,12 @@ export interface WorkEnded extends At {
   readonly cost?: Cost;
 }
 
+/** A running call reserves more or less than before, as the answer of a model grows; `permit` is that before. */
+export interface ReservationChanged extends At, Pick<Cost, 'micros' | 'tokens'> {
+  readonly type: 'reservation-changed';
+  readonly permit: Permit;
+}
+
 /** The owner of a permit is alive: its lease is renewed. */
 export interface PermitRenewed extends At {
   readonly type: 'permit-renewed';
@@ -142,6 +148,7 @@ export type ControlEvent =
   | ActionDecided
   | ActionSettled
   | WorkEnded
+  | ReservationChanged
   | PermitRenewed
   | TextObserved
   | UsageObserved
@@ -175,8 +182,8 @@ export type EntryBody =
       readonly type: 'task-started';
       readonly parent?: string;
       readonly retryOf?: string;
-      /** True for a child task that the program opened itself: its calls are not delegated work. */
-      readonly own?: true;
+      readonly own?: true; // A child task that the program opened itself: its calls are not delegated work.
+      readonly key?: string; // The name of the key of the gateway that pays for it.
       readonly limits: TaskSettings;
     }
   | { readonly type: 'task-ended'; readonly how: 'done' | 'error' | 'halted' | 'lost' }
@@ -230,6 +237,7 @@ export type EntryBody =
       readonly stillRuns?: boolean;
     }
   | { readonly type: 'work-ended'; readonly permit: Permit; readonly cost?: Cost }
+  | Omit<ReservationChanged, 'atMs'>
   | { readonly type: 'permit-renewed'; readonly permit: Permit }
   | { readonly type: 'breaker-tuned'; readonly name: string; readonly overrides: Readonly<Record<string, unknown>> }
   | {
@@ -338,7 +346,7 @@ export type Entry = { readonly seq: number; readonly atMs: number; readonly wall
 /** The type of a journal entry. */
 export type EntryType = EntryBody['type'];
 
-const traces: ReadonlySet<EntryType> = new Set(['action-allowed', 'action-settled', 'work-ended', 'permit-renewed']);
+const traces = new Set('action-allowed action-settled work-ended reservation-changed permit-renewed'.split(' '));
 
 /**
  * Whether an entry exists at level `all` only; a crash may lose the last of them. Observations, plain allows and

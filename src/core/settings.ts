@@ -1,6 +1,10 @@
 /** The effective settings of every control: plain, complete data, with the unit in each name. */
 
 import type { DeclaredSections } from './controls/registry.ts';
+import type { AbilitySettings } from './declare/ability-settings.ts';
+import type { GatewaySettings } from './declare/gateway-settings.ts';
+import type { McpSettings } from './declare/mcp-settings.ts';
+import type { UpstreamSettings } from './declare/upstream-settings.ts';
 import type { WebhookSettings } from './declare/webhook-settings.ts';
 import type { StreamMapping } from './event-mapping.ts';
 
@@ -220,16 +224,18 @@ export interface DelegationSettings {
   readonly maxDepth?: number;
 }
 
-/** A budget that the tasks of a session, an agent, a project or a whole store share. */
+/** A budget that the tasks of a session, an agent, a project or a whole store share, or calls with one key or model. */
 export interface JointBudget {
-  /** The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store. */
-  readonly scope: 'session' | 'agent' | 'project' | 'global';
-  /** The unit: admitted tool calls, tokens, or money in cents. */
-  readonly unit: 'calls' | 'tokens' | 'spend_cents';
+  /** The tasks or calls that share the budget; `key` is a key of the gateway. */
+  readonly scope: 'session' | 'agent' | 'project' | 'global' | 'key' | 'model';
+  /** The unit: admitted tool calls or model calls, tokens, or money in cents. */
+  readonly unit: 'calls' | 'model_calls' | 'tokens' | 'spend_cents';
   /** The limit, in the unit. */
   readonly limit: number;
   /** The length of a rolling window; without one the limit is for the life of the scope. @default undefined */
   readonly windowSecs?: number;
+  /** `observe` counts and reports, and refuses nothing. @default 'enforce' */
+  readonly mode?: 'enforce' | 'observe';
 }
 
 /** How written rules read values and throttle actions. */
@@ -304,20 +310,6 @@ export interface AlertSettings {
   readonly periodSecs: number;
 }
 
-/** The built-in abilities that chain steps may use. */
-export interface AbilitySettings {
-  /** Whether steps may use `http.get` and `http.post`. @default false */
-  readonly http: boolean;
-  /**
-   * Hosts that steps may reach; an empty list allows every public host. `*` = any characters; `http://` before a name
-   * allows plain HTTP.
-   * @default []
-   */
-  readonly httpHosts: readonly string[];
-  /** Whether steps may use `shell.execute`. @default false */
-  readonly shell: boolean;
-}
-
 /** All settings of one gear. The sections of newer controls are typed by their declarations. */
 export type Settings = BaseSettings & DeclaredSections;
 
@@ -362,11 +354,10 @@ export interface BaseSettings {
    * @default undefined
    */
   readonly mappings?: Readonly<Record<string, StreamMapping>>;
-  /**
-   * Where `switchgear serve` sends alerts, halts and questions.
-   * @default undefined
-   */
+  /** Where `switchgear serve` sends alerts, halts and questions. @default undefined */
   readonly webhooks?: readonly WebhookSettings[];
+  /** The hosts that `switchgear gateway` reaches. @default undefined (those of the three providers) */
+  readonly upstreams?: readonly UpstreamSettings[];
   /** How rules read values and throttle actions. */
   readonly ruleSettings: RuleSettings;
   /** How a person is asked. */
@@ -379,6 +370,10 @@ export interface BaseSettings {
   readonly alerts: AlertSettings;
   /** The built-in abilities that chain steps may use. */
   readonly abilities: AbilitySettings;
+  /** How tools of MCP servers are listed and called through `switchgear mcp`. */
+  readonly mcp: McpSettings;
+  /** How `switchgear gateway` treats model calls. */
+  readonly gateway: GatewaySettings;
 }
 
 /** A rule as it is written in a policy. */

@@ -25,7 +25,7 @@ export {
 } from './approval/sealed-input.ts';
 export { showInput } from './approval/shown-input.ts';
 export { assembleSwitchgear } from './assemble-switchgear.ts';
-export { runCallsVariable } from './budgets/run-calls.ts';
+export { runCallsVariable, withRunCalls } from './budgets/run-calls.ts';
 export { settingsOf, tuneBreaker } from './extras/tune-breaker.ts';
 export { appendEntry, countError, errorMessage, keepsContent, printDebug, publishEntry } from './journal/journal.ts';
 export type { AskedCall, AskedSite, askPerson } from './route/approval.ts';
@@ -45,7 +45,7 @@ export {
   withdrawQuestion,
   withInput,
 } from './tasks/cards.ts';
-export { priceUsage } from './tasks/cost.ts';
+export { type PricedUsage, priceUsage } from './tasks/cost.ts';
 export { halt } from './tasks/halt.ts';
 export { declineLimit, describeLimit, isDeclined, limitOwner, raiseLimit } from './tasks/limit-question.ts';
 export { observe } from './tasks/observe.ts';

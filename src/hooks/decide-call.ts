@@ -15,7 +15,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { LimitRaise, Stop } from '../core/verdict.ts';
 import { makeWorkerName } from '../guard/entries/delegate.ts';
 import { type ProposedCall, proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
-import { publishHookedCall } from '../guard/entries/hooked-calls.ts';
+import { digestHookedCall, publishHookedCall } from '../guard/entries/hooked-calls.ts';
 import {
   applyAndCheck,
   declineLimit,
@@ -103,7 +103,10 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
       ? await waitOrAsk(context, session, task, event, call, proposal.later)
       : concludeProposal(runtime, session, task, event, call, proposal);
   const admitted = event.isShared ? task.open.find(({ id }) => id === event.id) : undefined;
-  if (admitted !== undefined) await publishCall(context, session, event, admitted.permit);
+  if (admitted !== undefined) {
+    const input = 'decision' in result && result.decision.kind === 'edit' ? result.decision.input : event.input;
+    await publishCall(context, session, { ...event, input }, admitted.permit);
+  }
   haltRootTask(context, task, event.tool);
   return result;
 }
@@ -136,13 +139,13 @@ export function makeProposedCall(context: HookContext, { modelTurn }: LoadedTask
 /** The target of a proposed call. The breaker of a built-in tool is per session, that of an MCP tool is shared. */
 export function makeCallTarget(
   runtime: Runtime,
-  { tool, isShared, delegation }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation'>,
+  { tool, isShared, delegation, proxyName }: Pick<CallProposedEvent, 'tool' | 'isShared' | 'delegation' | 'proxyName'>,
 ): Target {
   if (delegation !== undefined)
     return targetFor(runtime, makeWorkerName(delegation.type, delegation.prompt), 'delegation');
   // No process renews a lease between two hooks, so the lease of a probe lasts as long as a tool may run.
   const overrides = { scope: isShared ? 'shared' : 'session', leaseSecs: 600, leaseExpiry: 'neutral' } as const;
-  return { name: tool, kind: 'tool', overrides };
+  return { name: tool, kind: 'tool', overrides, ...(proxyName && { breakerName: proxyName }) };
 }
 
 function concludeProposal(
@@ -169,7 +172,7 @@ function concludeProposal(
 async function publishCall(
   { runtime, host }: HookContext,
   { source }: LockedSession,
-  { id, tool }: MarkedCall,
+  { id, tool, input, proxyName }: MarkedCall,
   permit: Permit | undefined,
   askedRules: readonly string[] = [],
 ): Promise<void> {
@@ -177,11 +180,17 @@ async function publishCall(
   const { action, generation, probe } = permit ?? {};
   const by = permit === undefined ? 'the terminal' : action?.approvedBy;
   await publishHookedCall(runtime, {
-    ...{ id, tool, host, atMs: runtime.clock.nowMs() },
-    // A call that the terminal has yet to approve is found by its id alone: an equal one may be made without it.
-    fingerprint: action?.fingerprint ?? 0,
+    ...{ id, tool, host, atMs: runtime.clock.nowMs(), ...(proxyName && { proxyName }) },
+    ...(action === undefined
+      ? { fingerprint: fingerprint(tool, [input]), isAsked: true }
+      : { fingerprint: action.fingerprint }),
     ...(probe && { probe: { id: action!.id, generation: generation! } }),
-    ...(by !== undefined && { approved: { by, rules: action?.approvedFor?.rules ?? askedRules } }),
+    ...(by !== undefined && {
+      approved: {
+        ...{ by, rules: action?.approvedFor?.rules ?? askedRules },
+        digest: digestHookedCall(runtime.store, tool, [input]),
+      },
+    }),
   });
 }
 
@@ -189,15 +198,15 @@ async function publishCall(
 export function recordOpenCall(
   session: LockedSession,
   task: LoadedTask,
-  { id, mark, tool, isShared, delegation }: MarkedCall,
+  { id, mark, tool, isShared, delegation, proxyName }: MarkedCall,
   { target }: ProposedCall,
   permit: Permit,
   edit?: OpenCallEdit,
 ): void {
   if (delegation === undefined) {
     const isForeign = session.source === 'other host';
-    const open = { id, name: tool, isShared, permit, mark, ...(isForeign && { isForeign }), ...(edit && { edit }) };
-    task.open = [...task.open, open].slice(-hookCallsMax);
+    const more = { ...(proxyName && { proxyName }), ...(isForeign && { isForeign }), ...(edit && { edit }) };
+    task.open = [...task.open, { id, name: tool, isShared, permit, mark, ...more }].slice(-hookCallsMax);
     return;
   }
   const delegations = Object.entries(session.state.delegations).slice(-hookAgentsMax + 1);

@@ -210,8 +210,9 @@ async function cancelOpenCalls(
   const published = over.filter(({ isShared }) => isShared).map(({ id }) => id);
   if (published.length > 0) await endHookedCalls(runtime, published);
   for (const cancelled of over) {
-    const { name: tool, isShared, permit } = cancelled;
-    settleDetached(runtime, task.node, makeCallTarget(runtime, { tool, isShared }), permit, { cancelled: true });
+    const { name: tool, isShared, proxyName, permit } = cancelled;
+    const target = makeCallTarget(runtime, { tool, isShared, proxyName });
+    settleDetached(runtime, task.node, target, permit, { cancelled: true });
     forgetEdit(runtime, cancelled);
   }
   return task.open.length;

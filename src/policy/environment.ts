@@ -153,8 +153,10 @@ function findMisspelt(env: Readonly<Record<string, string | undefined>>): Ignore
   return Object.keys(env).flatMap((name) => {
     if (!/^(SWITCHGEAR_|BB_CIRCUIT_BREAKER_)/.test(name) || name.length > 80) return [];
     if (names.has(name) || notSettings.test(name)) return [];
-    const near = findNear(name, variables);
     const value = shorten(env[name] ?? '', quoteLengthMax);
+    if (/^SWITCHGEAR_MCP_TOOLS/.test(name))
+      return [{ name, value, message: `${name} is not taken: mcp.tools is set in a policy` }];
+    const near = findNear(name, variables);
     return near ? [{ name, value, message: `${name} is not a setting; did you mean ${near}?` }] : [];
   });
 }

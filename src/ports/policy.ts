@@ -5,7 +5,7 @@ import type { ToolBudget } from '../core/controls/budget/tool-limit.ts';
 import type { BoundControl } from '../core/decide.ts';
 import type { EntryBody } from '../core/event.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
-import type { Settings } from '../core/settings.ts';
+import type { JointBudget, Settings } from '../core/settings.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { Clock } from './clock.ts';
 import type { Store } from './store.ts';
@@ -17,17 +17,41 @@ export interface SpendingGear {
   readonly project: string;
 }
 
+/** A key of the gateway that pays for a task, and its own budgets. */
+export interface PayingKey {
+  readonly name: string;
+  readonly budgets: readonly JointBudget[];
+}
+
+/** Who spends from budgets. */
+export interface BudgetOwner {
+  readonly agent: string;
+  readonly session: string;
+  readonly key?: PayingKey | undefined;
+}
+
+/** What is called, if it has budgets of its own: a tool with a limit in its session, or a model. */
+export interface BudgetTarget {
+  readonly tool?: ToolBudget | undefined;
+  readonly model?: string | undefined;
+}
+
 /** The joint budgets that one agent in one session spends from. */
 export interface BudgetSet {
   readonly boundControls: readonly BoundControl[];
-  /** Reserves the need of an action after all controls allowed it; returns a stop if a budget refuses. */
-  reserve(action: Action, atMs: number): Stop | undefined;
+  /** Those of the tool or model alone. */
+  readonly targetControls: readonly BoundControl[];
+  /**
+   * Reserves the need of an action after all controls allowed it, or what a running one needs more; returns a stop if
+   * a budget refuses.
+   */
+  reserve(action: Action, atMs: number, isGrowth?: boolean): Stop | undefined;
 }
 
 /** The joint budgets of a policy. */
 export interface Budgets {
-  /** The budgets of a spender; `tool` is the limit of one tool in its session, which comes last. */
-  setFor(gear: SpendingGear, owner: { readonly agent: string; readonly session: string }, tool?: ToolBudget): BudgetSet;
+  /** The budgets of a spender, with those of what it calls. */
+  setFor(gear: SpendingGear, owner: BudgetOwner, target?: BudgetTarget): BudgetSet;
   /** Returns the unused allowance of this process to the store. */
   close(): void;
 }

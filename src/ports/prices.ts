@@ -7,6 +7,8 @@ export interface Usage {
   readonly outputTokens: number;
   readonly cacheReadTokens?: number;
   readonly cacheWriteTokens?: number;
+  /** The part of the cache writes that is kept for an hour, which costs twice as much as input. @default 0 */
+  readonly cacheWrite1hTokens?: number;
 }
 
 /** The price of one model call. */

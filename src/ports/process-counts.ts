@@ -7,14 +7,14 @@ export const metricNamesMax = 200;
 
 const metricLabelMax = 120;
 
-/** The layers that decide: code with a gear, the supervisor of `switchgear run`, hooks of agent CLIs, chains. */
-export const metricLayers = ['library', 'run', 'hook', 'chain'] as const;
+/** The layers that decide: code with a gear, `switchgear run`, hooks, chains, the MCP proxy, the gateway. */
+export const metricLayers = ['library', 'run', 'hook', 'chain', 'mcp', 'gateway'] as const;
 
 /** A layer that decides. */
 export type MetricLayer = (typeof metricLayers)[number];
 
 /** The scopes that money and tokens are counted in: every task, and each scope of a budget of the policy. */
-export const spendScopes = ['task', 'session', 'agent', 'project', 'global'] as const;
+export const spendScopes = ['task', 'session', 'agent', 'project', 'global', 'key', 'model'] as const;
 
 /** A scope that money and tokens are counted in. */
 export type SpendScope = (typeof spendScopes)[number];

@@ -7,6 +7,7 @@ import type { ApplyOrders, OrderedTask, OrderTarget } from './orders.ts';
 import type { ProcessCounters } from './process-counters.ts';
 import type { PublishedGear, TaskPublisher } from './published-tasks.ts';
 import type { BreakerSharing, RuleSharing, WorkerSharing } from './sharing.ts';
+import type { StoreSize } from './store-size.ts';
 
 /** The local view of one piece of state; `state` is plain JSON. */
 export interface Cell<S = unknown> {
@@ -140,21 +141,6 @@ export interface StoredCell {
   readonly state: unknown;
 }
 
-/** How full a store is, and its bounds; a part that the store does not know is absent. */
-export interface StoreSize {
-  /** Entries of the journal, and the most of them. */
-  readonly entries?: number;
-  readonly entriesMax?: number;
-  /** Bytes in use, and the number above which the store drops its oldest entries. */
-  readonly bytes?: number;
-  readonly bytesMax?: number;
-  /** Cells, and the most of them. */
-  readonly cells?: number;
-  readonly cellsMax?: number;
-  /** How long entries are kept. */
-  readonly keepDays?: number;
-}
-
 /** The additional part of a store whose state several processes share. */
 export interface SharedStore {
   /** A name that no other process ever has; ids that must not collide start with it. */
@@ -185,7 +171,7 @@ export interface SharedStore {
   windowCount(key: string, atMs: number, keepMs: number): WindowCount;
   /** Returns all cells with this key prefix, from any process. */
   read(prefix: string, most: number): Promise<readonly StoredCell[]>;
-  /** Returns the entries of all processes from a sequence number on. */
+  /** Returns the entries of all processes from a sequence number on. Throws if the store is unavailable. */
   entries(fromSeq: number, most: number): Promise<readonly Entry[]>;
   /** Measures the store, for people. */
   size?(): Promise<StoreSize>;

@@ -5,6 +5,7 @@ import { SwitchgearError } from '../core/error.ts';
 import { nameLengthMax, reportedNamesMax } from '../core/limits.ts';
 import {
   builtinPrices,
+  hourSurcharge,
   priceInMicros,
   splitUsage,
   type TokenParts,
@@ -93,6 +94,7 @@ function calculatePrice(parts: TokenParts, { name, provider }: ModelLookup): Pri
     input_tokens: totalInput(parts),
     cache_read_tokens: parts.cacheRead,
     cache_write_tokens: parts.cacheWrite,
+    ...(parts.cacheWrite1h !== undefined && { cache_write_1h_tokens: parts.cacheWrite1h }),
     output_tokens: parts.output,
   };
   const calculation = calcPrice(usage, name, provider === undefined ? {} : { providerId: provider });
@@ -137,6 +139,7 @@ function flatPriceInMicros(parts: TokenParts, prices: FlatPrices): number {
     parts.uncached * prices.uncached +
     parts.cacheRead * prices.cacheRead +
     parts.cacheWrite * prices.cacheWrite +
+    (parts.cacheWrite1h ?? 0) * hourSurcharge(prices.uncached, prices.cacheWrite) +
     parts.output * prices.output;
   return roundUpMicros(dollars / million);
 }
@@ -159,9 +162,15 @@ function listLiterals(match: MatchLogic): readonly string[] {
   return 'regex' in match ? [] : Object.values(match);
 }
 
+/** The share of an amount that may be floating-point noise. */
+const noiseShare = 1e-12;
+
 /** Rounds up to whole micro-dollars, ignoring floating-point noise. */
 function roundUpMicros(dollars: number): number {
-  return Math.min(Math.ceil(Number((dollars * 1_000_000).toPrecision(12))), Number.MAX_SAFE_INTEGER);
+  const micros = dollars * 1_000_000;
+  const nearest = Math.round(micros);
+  const isNoise = Math.abs(micros - nearest) <= micros * noiseShare;
+  return Math.min(isNoise ? nearest : Math.ceil(micros), Number.MAX_SAFE_INTEGER);
 }
 
 function checkObject(what: string, value: unknown): object {

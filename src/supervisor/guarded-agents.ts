@@ -26,7 +26,12 @@ export type Placement = {
   | { readonly kind: 'guarded'; readonly agent: GuardedAgent }
   | { readonly kind: 'operator' }
   /** No guarded agent was found above the process, but one may have started it. */
-  | { readonly kind: 'unknown'; readonly reason: string }
+  | {
+      readonly kind: 'unknown';
+      readonly reason: string;
+      /** Whether the store has more runs than are read, so that the process may belong to one of them. */
+      readonly isUnread?: boolean;
+    }
 );
 
 /** An agent that a store guards. */
@@ -97,9 +102,12 @@ export async function readRecordedHosts(
 }
 
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
-export async function readGuardedAgents(
-  store: Store,
-): Promise<{ readonly agents: readonly GuardedAgent[]; readonly isComplete: boolean; readonly hasRecords: boolean }> {
+export async function readGuardedAgents(store: Store): Promise<{
+  readonly agents: readonly GuardedAgent[];
+  readonly hasAllRuns: boolean;
+  readonly hasAllHosts: boolean;
+  readonly hasRecords: boolean;
+}> {
   const stored = await readRuns(store);
   // A run that cannot be looked up from here counts only while its supervisor reports it.
   const runs = stored.filter((run) => isSupervised(run, store) || isVisible(run)).map(fromRun);
@@ -109,8 +117,8 @@ export async function readGuardedAgents(
   const agents = [...runs, ...hosts].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
-  const isComplete = stored.length < agentRunsMax && cells.length < agentRunsMax;
-  return { agents, isComplete, hasRecords: stored.length + hosts.length > 0 };
+  const [hasAllRuns, hasAllHosts] = [stored.length < agentRunsMax, cells.length < agentRunsMax];
+  return { agents, hasAllRuns, hasAllHosts, hasRecords: stored.length + hosts.length > 0 };
 }
 
 function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
@@ -174,21 +182,38 @@ export async function placeProcess(
   chain: ProcessChain = readProcessChain(),
   own?: ProcessInfo,
 ): Promise<Placement> {
-  const { agents: all, isComplete, hasRecords } = await readGuardedAgents(store);
-  // Where /proc hides processes, a guarded agent among the ancestors may be hidden, too.
-  if (chain.isHidden && hasRecords) return { kind: 'guarded', agent: hiddenAgent, chain };
-  const isOwn = ({ process: agent }: GuardedAgent) => own !== undefined && agent && isSameProcess(agent, own);
-  const agents = all.filter((agent) => !isOwn(agent));
-  const guarding = agents.find((agent) => isBelow(agent, chain, env));
-  if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
-  const running = agents.filter(({ isRunning }) => isRunning);
-  const reason = running.length === 0 ? undefined : findDoubt(running, chain);
-  if (reason !== undefined) return { kind: 'unknown', reason, chain };
-  // An agent may be among those that were not read.
-  if (!isComplete) return { kind: 'unknown', reason: 'the store has too many sessions to read them all', chain };
-  return { kind: 'operator', chain };
+  return (await placeChains(store, env, [chain], own))[0]!;
 }
 
+/** Places several processes by one read of the store. */
+export async function placeChains(
+  store: Store,
+  env: Environment,
+  chains: readonly ProcessChain[],
+  own?: ProcessInfo,
+): Promise<readonly Placement[]> {
+  const read = await readGuardedAgents(store);
+  const isOwn = ({ process: agent }: GuardedAgent) => own !== undefined && agent && isSameProcess(agent, own);
+  const place = async (chain: ProcessChain): Promise<Placement> => {
+    // Where /proc hides processes, a guarded agent among the ancestors may be hidden, too.
+    if (chain.isHidden && read.hasRecords) return { kind: 'guarded', agent: hiddenAgent, chain };
+    // The hosts above the process are looked up by themselves: a store may have more hosts than are read.
+    const above = read.hasAllHosts ? [] : await readRecordedHosts(store, chain.links);
+    const atMs = store.clock.nowMs();
+    const agents = [...read.agents, ...above.map((host) => fromHost(host, atMs))].filter((agent) => !isOwn(agent));
+    const guarding = agents.find((agent) => isBelow(agent, chain, env));
+    if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
+    // An agent may be among those that were not read.
+    if (!read.hasAllRuns) return { kind: 'unknown', reason: unreadReason, chain, isUnread: true };
+    const running = agents.filter(({ isRunning }) => isRunning);
+    const reason = running.length === 0 ? undefined : findDoubt(running, chain);
+    if (reason !== undefined) return { kind: 'unknown', reason, chain };
+    return read.hasAllHosts ? { kind: 'operator', chain } : { kind: 'unknown', reason: unreadReason, chain };
+  };
+  return Promise.all(chains.map(place));
+}
+
+const unreadReason = 'the store has too many sessions to read them all';
 const hiddenAgent: GuardedAgent = { by: 'hidden', name: 'an agent', id: '', isRunning: true };
 
 function isBelow(agent: GuardedAgent, { links }: ProcessChain, env: Environment): boolean {

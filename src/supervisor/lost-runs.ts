@@ -4,7 +4,7 @@
  */
 
 import type { Card } from '../core/card.ts';
-import { agentRunsMax, treePollMs, watchdogGraceMs } from '../core/limits.ts';
+import { agentRunsMax, lostKeepMs, treePollMs, watchdogGraceMs } from '../core/limits.ts';
 import { systemClock, wait } from '../platform/system-clock.ts';
 import { type LiveTask, livePrefix } from '../ports/published-tasks.ts';
 import type { Store } from '../ports/store.ts';
@@ -14,8 +14,19 @@ import { findProcess, isSuspended, type ProcessInfo } from './process-table.ts';
 import { type ProcessTree, processTree } from './process-tree.ts';
 import { isHere, isSupervised, type RunRecord, readRuns, readStoredRun, transitionRun } from './run-record.ts';
 
-/** Closes lost runs and returns their cards. */
-export async function closeLostRuns(store: Store): Promise<readonly Card[]> {
+/** Closes lost runs and returns their cards. Callers of one process at the same time get the same answer. */
+export function closeLostRuns(store: Store): Promise<readonly Card[]> {
+  const known = closing.get(store);
+  if (known !== undefined) return known;
+  const cards = closeAll(store).finally(() => closing.delete(store));
+  closing.set(store, cards);
+  return cards;
+}
+
+/** The closings under way: a page asks again before the watchdog of a lost run has ended its processes. */
+const closing = new WeakMap<Store, Promise<readonly Card[]>>();
+
+async function closeAll(store: Store): Promise<readonly Card[]> {
   const cards: Card[] = [];
   for (const run of await readRuns(store)) {
     if (isSupervised(run, store)) {
@@ -75,6 +86,8 @@ async function closeLostRun(store: Store, run: RunRecord): Promise<readonly Card
 
 async function openLostCard(store: Store, run: RunRecord, id: string): Promise<Card> {
   const { task, session, agent } = run;
+  const published = await findPublishedTasks(store, task);
+  for (const { key } of published) markLost(store, key);
   const remaining = await findRemaining(run);
   const card: Card = {
     id,
@@ -89,14 +102,21 @@ async function openLostCard(store: Store, run: RunRecord, id: string): Promise<C
   };
   const atMs = store.clock.nowMs();
   const end = { type: 'task-ended', how: 'lost' } as const;
-  for (const published of await findPublishedTasks(store, task)) {
-    store.drop(published.key);
-    if (published.id !== task) store.append(end, { task: published.id, session, agent: published.agent }, atMs);
+  for (const below of published) {
+    if (below.id !== task) store.append(end, { task: below.id, session, agent: below.agent }, atMs);
   }
   store.append(end, { task, session, agent }, atMs);
   store.putCard(card);
   store.append({ type: 'card-changed', card }, { task, session, agent }, atMs);
   return card;
+}
+
+/** Marks a published task as lost: lists of tasks show it with what it had used, for an hour. */
+function markLost(store: Store, key: string): void {
+  const cell = store.cell<LiveTask | null>(key, () => null, { keepMs: lostKeepMs });
+  const update = (task: LiveTask | null) =>
+    task === null ? ('refuse' as const) : { state: { ...task, state: 'lost' as const } };
+  store.shared?.commitNow({ changes: [{ cell, update } as never], queueIfUnavailable: true });
 }
 
 /** The tree of a run without a supervisor; undefined if this machine cannot look it up. */

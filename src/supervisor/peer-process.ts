@@ -1,12 +1,14 @@
 /** Finds the processes at the other end of a connection that does not leave a Linux system. */
 
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { processesMax } from '../core/limits.ts';
 
 /** Open files of all processes that are looked at. */
 const peerFilesMax = 500_000;
+/** How often all processes are looked at before one counts as hidden. */
+const peerRounds = 3;
 
 /** The two ends of a connection, as this process sees them. */
 export interface ConnectionEnds {
@@ -21,7 +23,16 @@ export type Peer =
   | { readonly kind: 'found'; readonly pids: readonly number[] }
   /** The other end has closed the connection. */
   | { readonly kind: 'gone' }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  /** It cannot be known from here: another machine, another user, or a system that does not show it. */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly candidates?: readonly number[] }
+  /** It should have been found, but was not, so that it may be any process of this machine. */
+  | { readonly kind: 'hidden'; readonly reason: string };
+
+/** How much of a system is looked at for the process of a connection. */
+export interface PeerBounds {
+  readonly processes: number;
+  readonly files: number;
+}
 
 /** Whether an address belongs to the loopback interface. */
 export function isLoopback(address: string): boolean {
@@ -41,7 +52,10 @@ function plainAddress(address: string): string {
 }
 
 /** Finds all processes that have the other end of a connection open. */
-export function findPeer(connection: ConnectionEnds): Peer {
+export function findPeer(
+  connection: ConnectionEnds,
+  bounds: PeerBounds = { processes: processesMax, files: peerFilesMax },
+): Peer {
   const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = connection;
   if (!isOfThisMachine(remoteAddress)) return { kind: 'unknown', reason: `the request came from ${remoteAddress}` };
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines);
@@ -52,10 +66,22 @@ export function findPeer(connection: ConnectionEnds): Peer {
   // A row without an inode belongs to a socket that no process has open.
   const inode = row?.[9] ?? '0';
   if (inode === '0') return { kind: 'gone' };
-  const user = Number(row?.[7]);
-  const pids = findHolders(`socket:[${inode}]`, user);
-  if (pids.length > 0) return { kind: 'found', pids };
-  return { kind: 'unknown', reason: `the process of the connection is hidden, or belongs to user ${user}` };
+  return findOpener(`socket:[${inode}]`, Number(row?.[7]), bounds);
+}
+
+/** Finds the processes of a user that have a socket open; those of other users can rarely be looked into. */
+function findOpener(socket: string, user: number, bounds: PeerBounds): Peer {
+  const isOwn = user === process.geteuid?.();
+  // Processes that hand the socket to each other may be missed once.
+  for (let round = 0; round < peerRounds; round++) {
+    const { holders, closed, reason } = findHolders(socket, user, bounds);
+    // A process that was not looked at may be a further holder.
+    if (reason !== undefined) return { kind: 'hidden', reason };
+    if (holders.length > 0) return { kind: 'found', pids: holders };
+    if (!isOwn) return { kind: 'unknown', reason: `the connection belongs to user ${user}`, candidates: closed };
+  }
+  // A process can refuse to show its files, and can give a socket away without closing it.
+  return { kind: 'hidden', reason: 'no process that shows its files has the connection open' };
 }
 
 /** The rows of a table of connections, as words. */
@@ -86,36 +112,57 @@ function encodeIpv6(address: string): string {
   return text.replaceAll(/(..)(..)(..)(..)/g, '$4$3$2$1');
 }
 
-/** The processes of a user that have a socket open; those of other users can rarely be looked into. */
-function findHolders(socket: string, user: number): readonly number[] {
-  const holders: number[] = [];
-  let left = peerFilesMax;
-  const pids = listNames('/proc').filter((name) => /^\d+$/.test(name));
-  for (const pid of pids.slice(0, processesMax)) {
-    if (findOwner(`/proc/${pid}`) !== user) continue;
-    for (const file of listNames(`/proc/${pid}/fd`)) {
-      if (left-- <= 0) return holders;
-      if (readTarget(`/proc/${pid}/fd/${file}`) !== socket) continue;
-      holders.push(Number(pid));
-      break;
-    }
-  }
-  return holders;
+interface Holders {
+  readonly holders: readonly number[];
+  /** Processes of the user that do not show their files; each of them may have the socket open. */
+  readonly closed: readonly number[];
+  /** Why not all processes were looked at. */
+  readonly reason?: string;
 }
 
-function findOwner(folder: string): number | undefined {
+/** Looks for a socket among the open files of all processes of a user. */
+function findHolders(socket: string, user: number, bounds: PeerBounds): Holders {
+  const holders: number[] = [];
+  const closed: number[] = [];
+  const pids = listNames('/proc')?.filter((name) => /^\d+$/.test(name)) ?? [];
+  if (pids.length > bounds.processes)
+    return { holders, closed, reason: `the machine has more than ${bounds.processes} processes` };
+  let left = bounds.files;
+  let [most, mostFiles] = ['', 0];
+  for (const pid of pids) {
+    if (findUser(pid) !== user) continue;
+    const files = listNames(`/proc/${pid}/fd`);
+    if (files === undefined) {
+      closed.push(Number(pid));
+      continue;
+    }
+    if (files.length > mostFiles) [most, mostFiles] = [pid, files.length];
+    left -= files.length;
+    if (left < 0) {
+      const worst = `process ${most} has ${mostFiles}`;
+      return { holders, closed, reason: `user ${user} has more than ${bounds.files} files open, of which ${worst}` };
+    }
+    if (files.some((file) => readTarget(`/proc/${pid}/fd/${file}`) === socket)) holders.push(Number(pid));
+  }
+  return { holders, closed };
+}
+
+/** The effective user of a process. The owner of its folder is another one if the process does not show its files. */
+function findUser(pid: string): number | undefined {
   try {
-    return statSync(folder, { throwIfNoEntry: false })?.uid;
+    const [, user] = /^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return user === undefined ? undefined : Number(user);
   } catch {
     return undefined; // The process has ended.
   }
 }
 
-function listNames(folder: string): readonly string[] {
+/** The names in a folder of processes: none if the process has ended, undefined if the system does not show them. */
+function listNames(folder: string): readonly string[] | undefined {
   try {
     return readdirSync(folder);
-  } catch {
-    return []; // The process has ended, or belongs to another user.
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? undefined : [];
   }
 }
 

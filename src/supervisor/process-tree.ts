@@ -64,7 +64,7 @@ class MarkedTree implements ProcessTree {
   #members = new Map<number, string>();
   /** Sessions that processes of the tree have created; a session id is not reused while one of them runs. */
   #sessions = new Set<number>();
-  /** The output pipes of the command. */
+  /** The output pipes that were made for the command. */
   #pipes: readonly string[] = [];
   /** Processes outside of the tree, and how often they were looked at: a starting process has no environment yet. */
   #foreign: ForeignProcesses = new Map();
@@ -94,7 +94,10 @@ class MarkedTree implements ProcessTree {
     if (root === undefined || isOther) return;
     this.#members.set(pid, root.began);
     if (!this.#ownsSession) return;
-    this.#pipes = [1, 2].flatMap((descriptor) => readPipeId(pid, descriptor) ?? []);
+    // A pipe that this process writes to as well was there before the command: unrelated processes may have it.
+    const own = [1, 2].map((descriptor) => readPipeId(process.pid, descriptor));
+    const pipes = [1, 2].flatMap((descriptor) => readPipeId(pid, descriptor) ?? []);
+    this.#pipes = pipes.filter((pipe) => !own.includes(pipe));
   }
 
   addMembers(members: readonly TreeMember[]): void {

@@ -1,12 +1,12 @@
 /**
  * The stored record of a run, with which another process can continue it, even after a restart of the machine. It
- * contains the command line but not the environment, and is deleted when the run ends.
+ * contains the command line, encrypted, but not the environment, and is deleted when the run ends.
  */
 
 import { hostname } from 'node:os';
 import { agentRunKeepMs, agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
-import type { CarriedTask } from '../guard/internal.ts';
+import { type CarriedTask, sealText, unsealText } from '../guard/internal.ts';
 import type { Cell, Change, Store } from '../ports/store.ts';
 import { findProcess, type ProcessInfo, readBootId, readPidNamespace } from './process-table.ts';
 import type { TreeMember } from './process-tree.ts';
@@ -28,9 +28,12 @@ export interface RunRecord {
   readonly task: string;
   readonly agent: string;
   readonly session: string;
-  /** The command as given, with its options and working directory. */
+  /** The command as given, and its options; both are empty in a store, which has them in `sealed`. */
   readonly command: readonly string[];
   readonly options: readonly string[];
+  readonly sealed?: string;
+  /** Whether the run only observes, so that its hooks refuse nothing. */
+  readonly observes?: boolean;
   readonly cwd: string;
   /** The id of the agent's conversation, once known; some agents can resume it. */
   readonly conversation?: string;
@@ -45,6 +48,8 @@ export interface RunRecord {
   /** The process of the agent, once it runs, and the variable that all its descendants inherit. */
   readonly agentProcess?: RecordedProcess;
   readonly mark?: string;
+  /** The file in which proxies below count the calls of a program, of which no stream tells. */
+  readonly calls?: string | undefined;
   /** Processes of the agent that no longer have that variable. */
   readonly members?: readonly TreeMember[];
   /** The variables with settings that the operator gave to the run, which its hooks inherit. */
@@ -57,7 +62,7 @@ export interface RunRecord {
   readonly below?: SubagentLimits;
   /** The card of the halt. */
   readonly card?: string;
-  /** The new prompt after `narrow`. */
+  /** The new prompt after `narrow`, encrypted. */
   readonly prompt?: string;
 }
 
@@ -120,14 +125,49 @@ export async function readStoredRun({ shared }: Store, task: string): Promise<Ru
   return row?.key === prefix + task ? ((row.state as RunRecord | null) ?? undefined) : undefined;
 }
 
-/** Writes a run. If it is too long for a cell, it is stored without its command and cannot be continued. */
+/**
+ * Writes a run, without its command before the agent runs, because encryption takes time to load. A command that is
+ * too long for a cell is not stored, and the run cannot be continued.
+ */
 export function writeRun(store: Store, record: RunRecord): void {
   const cell = runCell(store, record.task);
   const write = (state: RunRecord) =>
     store.shared?.commitNow({ changes: [{ cell, update: () => ({ state }) } as never], queueIfUnavailable: true });
-  const seen = { ...record, seenMs: store.clock.nowMs() };
-  const result = write(seen);
-  if (result?.status === 'rejected' && result.by === 'full') write({ ...seen, command: [], options: [] });
+  const { sealed = sealCommand(store, record), ...rest } = record;
+  const state = { ...rest, command: [], options: [], seenMs: store.clock.nowMs() };
+  const result = write(sealed === undefined ? state : { ...state, sealed });
+  if (result?.status === 'rejected' && result.by === 'full') write(state);
+}
+
+/** The command line of a run, encrypted: it may contain keys and prompts. */
+function sealCommand(
+  { shared }: Store,
+  { task, state, agentProcess, command, options }: RunRecord,
+): string | undefined {
+  if (shared === undefined || shared.secret === '' || (state === 'running' && agentProcess === undefined))
+    return undefined;
+  return sealText(shared.secret, commandId(task), JSON.stringify({ command, options }));
+}
+
+/** A stored run with its command line, which is empty if the store does not have it. */
+export function openStoredRun({ shared }: Store, { sealed, ...run }: RunRecord): RunRecord {
+  const text = sealed === undefined ? undefined : unsealText(shared?.secret ?? '', commandId(run.task), sealed);
+  return text === undefined ? run : { ...run, ...(JSON.parse(text) as Pick<RunRecord, 'command' | 'options'>) };
+}
+
+/** Reads the new prompt of a run that waits for an answer. */
+export function readNewPrompt(store: Store, task: string): string | undefined {
+  const prompt = findRun(store, task)?.prompt;
+  return prompt === undefined ? undefined : unsealText(store.shared?.secret ?? '', promptId(task), prompt);
+}
+
+/** The ids that belong to what is encrypted, so that it cannot be moved to another run. */
+function commandId(task: string): string {
+  return `run-command/${task}`;
+}
+
+function promptId(task: string): string {
+  return `run-prompt/${task}`;
 }
 
 /** Changes the state of a run if it is still `from`; returns false otherwise. */
@@ -145,8 +185,9 @@ export async function transitionRun(
 
 /** The change that adds a new prompt to a run that waits for an answer, for the transaction of the answer. */
 export function makePromptChange(store: Store, task: string, prompt: string): Change {
+  const sealed = sealText(store.shared?.secret ?? '', promptId(task), prompt);
   const update = (state: RunRecord | null) =>
-    state === null || state.state !== 'waiting' ? ('keep' as const) : { state: { ...state, prompt } };
+    state === null || state.state !== 'waiting' ? ('keep' as const) : { state: { ...state, prompt: sealed } };
   const change: Change<RunRecord | null> = { cell: runCell(store, task), update };
   return change as Change;
 }

@@ -1,4 +1,4 @@
-/** Keeps the heap of a supervisor small: processed lines are garbage at once. */
+/** Keeps the heap of a supervisor or a gateway small: what has passed is garbage at once. */
 
 /**
  * Limits the young generation of the heap. The live data is a few megabytes; by default Node collects only after ten

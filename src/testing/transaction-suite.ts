@@ -277,6 +277,17 @@ function viewStories(story: SharedStory): void {
     assert.ok(hints.includes('cell-changed'));
     stop();
   });
+
+  story('lets a watcher read the store while a commit brings the news', 2, async (one, two) => {
+    const [cell, other] = [counter(one), counter(two)];
+    const stop = two.shared.watch(() => void two.shared.entries(0, 10));
+    for (let count = 0; count < 10; count++) {
+      await one.shared.commit(incrementBy(cell));
+      assert.equal((await two.shared.commit(incrementBy(other))).status, 'committed');
+    }
+    assert.deepEqual((await one.shared.read('counter', 1))[0]?.state, { count: 20 });
+    stop();
+  });
 }
 
 function journalStories(story: SharedStory): void {

@@ -119,6 +119,22 @@ for (const [kind, locate] of Object.entries(kinds)) {
     for (const store of stores) store.close();
   });
 
+  testOn(kind)(`${kind}: a flush of a process that goes on counting ends`, async () => {
+    const store = await open(newPlace());
+    const counts = store.shared.counters!.breaker('busy');
+    let isFlushed = false;
+    let turns = 0;
+    const count = () => {
+      counts.successes++;
+      if (!isFlushed && ++turns < 2_000) setImmediate(count);
+    };
+    count();
+    await store.shared.counters!.flush();
+    isFlushed = true;
+    assert.ok(turns < 2_000);
+    store.close();
+  });
+
   testOn(kind)(`${kind}: a killed process leaves what it wrote last, and no more than it did`, async () => {
     const place = newPlace();
     const reader = await open(place);

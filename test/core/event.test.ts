@@ -7,6 +7,7 @@ test('plain allows, settlements and observations are traces; refusals and state 
     'action-allowed',
     'action-settled',
     'work-ended',
+    'reservation-changed',
     'permit-renewed',
     'text-observed',
     'usage-observed',

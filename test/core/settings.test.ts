@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { defaultSettings } from '../../src/core/controls/defaults.ts';
 import { sections as declaredSections } from '../../src/core/controls/sections.ts';
 import { toCamelCase } from '../../src/core/names.ts';
-import { readText } from '../harness/source.ts';
+import { listFiles, readText } from '../harness/source.ts';
 
 const sections: Readonly<Record<string, object>> = {
   BreakerSettings: defaultSettings.circuitBreaker,
@@ -16,11 +16,13 @@ const sections: Readonly<Record<string, object>> = {
   JournalSettings: defaultSettings.journal,
   AlertSettings: defaultSettings.alerts,
   AbilitySettings: defaultSettings.abilities,
+  GatewaySettings: defaultSettings.gateway,
 };
+
+const source = ['src/core/settings.ts', ...listFiles('src/core/declare')].map(readText).join('\n');
 
 for (const [type, defaults] of Object.entries(sections)) {
   test(`the doc comment of every field of ${type} states its default value`, () => {
-    const source = readText('src/core/settings.ts');
     const body = source.split(`export interface ${type} {`)[1]!.split('\n}')[0]!;
     const documented = [...body.matchAll(/@default (.*?)(?: \*\/|\n)[^;]*?readonly (\w+)\??:/g)];
     const values = Object.fromEntries(documented.map(([, value, name]) => [name, value]));

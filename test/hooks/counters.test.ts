@@ -1,4 +1,4 @@
-/** What hooks, runs and chains count: each in its own layer, and a call of a breaker once. */
+/** What hooks, runs, chains and the MCP proxy count: each in its own layer, and a call of a breaker once. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -6,6 +6,7 @@ import { createChains } from '../../src/chains/run/chains.ts';
 import { readStoredCounts } from '../../src/operator/counters.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { chainOf, counting } from '../chains/run/run-setup.ts';
+import { createPlace, ProxyProcess } from '../cli/mcp/proxy-process.ts';
 import { createTestHome } from '../cli/run/run-cli.ts';
 import { bash, newSession, writeRunAround } from './hook-session.ts';
 
@@ -43,6 +44,21 @@ test('hooks under a run leave the calls of breakers to the run', async (context)
   const { decision, breaker } = await readCounts(session.store);
   assert.equal(decision.get('hook')!.allow, 1);
   assert.equal(breaker.get('Bash')?.successes ?? 0, 0);
+});
+
+test('the MCP proxy counts the calls of its client', async (context) => {
+  const place = createPlace();
+  context.after(place.clear);
+  const proxy = new ProxyProcess(place);
+  context.after(() => proxy.child.kill('SIGKILL'));
+  await proxy.initialize();
+  await proxy.call('echo');
+  await proxy.call('echo');
+  proxy.end();
+  await proxy.exited;
+  const { decision } = await readCounts(place.store);
+  assert.equal(decision.get('mcp')?.allow, 2);
+  assert.equal(decision.get('library')?.allow ?? 0, 0);
 });
 
 const home = createTestHome();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { findPeer, isLoopback } from '../../src/supervisor/peer-process.ts';
@@ -45,6 +45,27 @@ for (const [host, target] of [
     server.close();
   });
 }
+
+test('a process that could not be looked for among all others is hidden, not unknown', { skip }, async (context) => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connected = once(server, 'connection');
+  const client = connect(port, '127.0.0.1');
+  const [socket] = (await connected) as [Socket];
+  context.after(() => {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  });
+  assert.deepEqual(findPeer(socket), { kind: 'found', pids: [process.pid] });
+  const few = findPeer(socket, { processes: 1, files: 500_000 });
+  assert.deepEqual(few, { kind: 'hidden', reason: 'the machine has more than 1 processes' });
+  const closed = findPeer(socket, { processes: 65_536, files: 3 });
+  assert.ok(closed.kind === 'hidden');
+  assert.match(closed.reason, /^user \d+ has more than 3 files open, of which process \d+ has \d+$/);
+});
 
 test('a connection from another machine has no process here', () => {
   assert.deepEqual(findPeer({ remoteAddress: '198.51.100.1', remotePort: 5 }), {

@@ -44,6 +44,11 @@ export interface AccountingOptions {
    */
   readonly isGuardedByHooks?: (tool: string) => boolean;
   /**
+   * Whether something else meters the model calls, such as a gateway. Usage in the events then counts nowhere.
+   * @default none: usage is counted
+   */
+  readonly isMetered?: () => boolean;
+  /**
    * Limits of subagents by name, if they differ from the policy.
    * @default the policy's
    */
@@ -97,7 +102,7 @@ const countedAfterHalt: ReadonlySet<AgentEvent['type']> = new Set(['session', 'u
 export function accountEvents(
   gear: Switchgear,
   task: Task,
-  { onHalt, isGuardedByHooks, subagentLimits }: AccountingOptions = {},
+  { onHalt, isGuardedByHooks, isMetered, subagentLimits }: AccountingOptions = {},
 ): EventAccounting {
   const runtime = runtimeOf(gear);
   const { clock } = runtime;
@@ -231,10 +236,10 @@ export function accountEvents(
         accountResult(event);
         break;
       case 'usage':
-        accountCharge(ledger.countCall(withSessionModel(event)), agent);
+        accountCharge(isMetered?.() ? undefined : ledger.countCall(withSessionModel(event)), agent);
         break;
       case 'total':
-        accountCharge(ledger.countTotal(withSessionModel(event)), agent);
+        accountCharge(isMetered?.() ? undefined : ledger.countTotal(withSessionModel(event)), agent);
         break;
       case 'user':
         texts.close(agent);

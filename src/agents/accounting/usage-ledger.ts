@@ -110,7 +110,8 @@ function isCounted(event: Tokens, counted: Tokens): boolean {
     event.inputTokens <= counted.inputTokens &&
     event.outputTokens <= counted.outputTokens &&
     event.cacheReadTokens <= counted.cacheReadTokens &&
-    event.cacheWriteTokens <= counted.cacheWriteTokens
+    event.cacheWriteTokens <= counted.cacheWriteTokens &&
+    (event.cacheWrite1hTokens ?? 0) <= (counted.cacheWrite1hTokens ?? 0)
   );
 }
 
@@ -129,6 +130,7 @@ function addSpend(a: PricedTokens, b: PricedTokens): PricedTokens {
     outputTokens: a.outputTokens + b.outputTokens,
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    ...combineHourWrites(a, b, (x, y) => x + y),
     micros: a.micros + b.micros,
   };
 }
@@ -139,6 +141,7 @@ function subtractSpend(a: PricedTokens, b: PricedTokens): PricedTokens {
     outputTokens: a.outputTokens - b.outputTokens,
     cacheReadTokens: a.cacheReadTokens - b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens - b.cacheWriteTokens,
+    ...combineHourWrites(a, b, (x, y) => x - y),
     micros: a.micros - b.micros,
   };
 }
@@ -150,6 +153,18 @@ function combineSpend(a: MaybePriced, b: MaybePriced, combineField: (a: number, 
     outputTokens: combineField(a.outputTokens, b.outputTokens),
     cacheReadTokens: combineField(a.cacheReadTokens, b.cacheReadTokens),
     cacheWriteTokens: combineField(a.cacheWriteTokens, b.cacheWriteTokens),
+    ...combineHourWrites(a, b, combineField),
     micros: combineField(a.micros ?? 0, b.micros ?? 0),
   };
 }
+
+/** Most calls have no cache writes for an hour. */
+function combineHourWrites(
+  { cacheWrite1hTokens: a = 0 }: Tokens,
+  { cacheWrite1hTokens: b = 0 }: Tokens,
+  combineField: (a: number, b: number) => number,
+): Pick<Tokens, 'cacheWrite1hTokens'> {
+  return a === 0 && b === 0 ? none : { cacheWrite1hTokens: combineField(a, b) };
+}
+
+const none = {};

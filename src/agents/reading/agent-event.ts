@@ -6,6 +6,8 @@ export interface Tokens {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
+  /** The part of the cache writes that is kept for an hour, which costs more; absent if there is none. */
+  readonly cacheWrite1hTokens?: number;
 }
 
 /** The id of the subagent of an event; absent for the main agent. */

@@ -5,12 +5,14 @@ import { asCount, type JsonObject } from './reader.ts';
 
 /** Reads the usage of an Anthropic message, which reports fresh, cache-read and cache-write input apart. */
 export function anthropicTokens(usage: JsonObject): Tokens {
-  return sumSeparateCounts(
+  const tokens = sumSeparateCounts(
     usage.input_tokens,
     usage.output_tokens,
     usage.cache_read_input_tokens,
     usage.cache_creation_input_tokens,
   );
+  const hourWrites = asCount((usage.cache_creation as JsonObject | null | undefined)?.ephemeral_1h_input_tokens);
+  return hourWrites === 0 ? tokens : { ...tokens, cacheWrite1hTokens: Math.min(hourWrites, tokens.cacheWriteTokens) };
 }
 
 /** Sums counts that are reported apart: fresh, cache-read and cache-write input. */

@@ -1,9 +1,9 @@
 /** The interface of an ability, and the parts that abilities share: errors, outputs, arguments, the policy switch. */
 
+import type { AbilitySettings } from '../../core/declare/ability-settings.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { abilityOutputBytesMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import type { AbilitySettings } from '../../core/settings.ts';
 import type { LeftBehind } from '../../supervisor/left-behind.ts';
 
 /** One call of an ability. */

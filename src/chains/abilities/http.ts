@@ -2,9 +2,9 @@
 
 import { lookup as systemLookup } from 'node:dns';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { AbilitySettings } from '../../core/declare/ability-settings.ts';
 import { httpRedirectsMax, reasonLengthMax } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import type { AbilitySettings } from '../../core/settings.ts';
 import {
   type AbilityCall,
   AbilityError,

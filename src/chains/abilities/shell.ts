@@ -1,9 +1,9 @@
 /** `shell.execute`: runs a program, or a line of /bin/sh, with a clean environment; ends what it leaves running. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { AbilitySettings } from '../../core/declare/ability-settings.ts';
 import { abilityOutputBytesMax, agentGraceMs, drainMs, haltedDrainMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
-import type { AbilitySettings } from '../../core/settings.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
 import {
   type AbilityCall,

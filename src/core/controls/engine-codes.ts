@@ -39,6 +39,33 @@ export const operatorCodes = {
   },
 } as const;
 
+/** The refusals of the MCP proxy. */
+export const mcpCodes = {
+  name: 'mcp',
+  codes: {
+    tool_not_allowed: {
+      kind: 'deny',
+      means: 'the policy does not let the tool of an MCP server be used',
+      remedy: 'use another tool; a person changes the lists of tools in the policy',
+      settings: ['mcp.tools'],
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'Do not call it again. Use another tool, or ask the user.';
+        return stoppedTexts(context, `the policy does not allow '${context.name}'`, remediation);
+      },
+    },
+    tool_changed: {
+      kind: 'deny',
+      means: 'the MCP server changed the definition of the tool since it was first seen',
+      remedy: 'a person approves the change in the inbox',
+      settings: ['mcp.on_tool_change'],
+      texts(context: RefusalContext): RefusalTexts {
+        const remediation = 'Do not call it again before the user has approved the change. Use another tool.';
+        return stoppedTexts(context, `the definition of '${context.name}' has changed`, remediation);
+      },
+    },
+  },
+} as const;
+
 /** The refusals of the engine. */
 export const guardCodes = {
   name: 'guard',

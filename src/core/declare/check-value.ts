@@ -2,6 +2,7 @@
 
 import { countMax, nameLengthMax } from '../limits.ts';
 import { describeValue, isTable, reservedNames } from '../plain-copy.ts';
+import { toolListsProblem } from './mcp-settings.ts';
 import type { NumberSetting, Setting } from './setting.ts';
 
 /** Returns why a value is invalid for a setting, as the end of a sentence; undefined if the value is valid. */
@@ -22,6 +23,8 @@ export function valueProblem(setting: Setting, value: unknown): string | undefin
       return mapProblem(value, (item) => valueProblem(countSetting, item));
     case 'names':
       return mapProblem(value, setting.of ? (item) => valueProblem(choiceSetting(setting.of!), item) : textProblem);
+    case 'tools':
+      return toolListsProblem(value);
   }
 }
 

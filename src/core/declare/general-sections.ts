@@ -2,7 +2,6 @@
 
 import { budgetLimitMax, budgetWindowMaxSecs } from '../limits.ts';
 import type {
-  AbilitySettings,
   AlertSettings,
   ApprovalSettings,
   JointBudget,
@@ -10,6 +9,9 @@ import type {
   PriceSettings,
   Settings,
 } from '../settings.ts';
+import type { AbilitySettings } from './ability-settings.ts';
+import { gatewayFields } from './gateway-settings.ts';
+import type { McpSettings } from './mcp-settings.ts';
 import { choice, type FieldsOf, flag, secs, share, texts, unlimited, wholeNumber } from './setting.ts';
 
 /** Settings outside any section. The default tools are shells of known agents, and tools whose failures are data. */
@@ -51,17 +53,20 @@ export const topFields = {
 /** The fields of a joint budget. All but the window are required. */
 export const budgetFields = {
   scope: choice(
-    'The tasks that share the budget: of one session, of one agent in a project, of a project, or of the store.',
+    'The tasks of a session, an agent in a project, a project or the store; the calls of a gateway key or a model.',
     'default',
     'session',
     'agent',
     'project',
     'global',
+    'key',
+    'model',
   ),
   unit: choice(
-    'The unit: admitted tool calls, tokens, or money in cents.',
+    'The unit: admitted tool calls or model calls, tokens, or money in cents.',
     'default',
     'calls',
+    'model_calls',
     'tokens',
     'spend_cents',
   ),
@@ -74,6 +79,7 @@ export const budgetFields = {
       max: budgetWindowMaxSecs,
     },
   ),
+  mode: choice('`observe` counts and reports, and refuses nothing.', 'earlier', 'enforce', 'observe'),
 } as const satisfies FieldsOf<JointBudget>;
 
 const approval = {
@@ -136,6 +142,22 @@ const abilities = {
   shell: flag('Whether steps may use `shell.execute`.', false, false),
 } as const satisfies FieldsOf<AbilitySettings>;
 
+const mcp = {
+  tools: {
+    doc: 'Tools that may be listed and called, as globs: a list for every server, or a table of lists by server.',
+    kind: 'tools',
+    stricter: 'fewer',
+    default: {},
+  },
+  hide_open_tools: flag('Whether tools whose breaker is open are left out of lists.', false, 'any'),
+  on_tool_change: choice(
+    'A tool whose definition changed since it was first seen: `warn` opens a card, `refuse` also hides and refuses it.',
+    'later',
+    'warn',
+    'refuse',
+  ),
+} as const satisfies FieldsOf<McpSettings>;
+
 /** The sections of the parts around the controls. */
 export const generalSections = [
   { name: 'approval', doc: 'How long a person has to answer a question, and what a question masks.', fields: approval },
@@ -147,4 +169,6 @@ export const generalSections = [
     fields: alerts,
   },
   { name: 'abilities', doc: 'The built-in abilities that chain steps may use.', fields: abilities },
+  { name: 'mcp', doc: 'How `switchgear mcp` treats the tools of a server.', fields: mcp },
+  { name: 'gateway', doc: 'How `switchgear gateway` treats model calls.', fields: gatewayFields },
 ] as const;

@@ -1,6 +1,7 @@
 /** The description of one setting: its meaning, kind, range, default, and other names. */
 
 import { countMax, secsMax } from '../limits.ts';
+import type { ToolLists } from './mcp-settings.ts';
 
 /** The value of a limit that is switched off: no count reaches it, and JSON can write it. */
 export const unlimited: number = Number.MAX_SAFE_INTEGER;
@@ -76,8 +77,16 @@ export interface MapSetting<K extends 'counts' | 'names' = 'counts' | 'names'> e
   readonly of?: readonly string[];
 }
 
+/** A setting with lists of tools by server: which of them may be used. */
+export interface ToolsSetting extends Described {
+  readonly kind: 'tools';
+  /** Fewer tools protect more. */
+  readonly stricter: 'fewer';
+  readonly default: ToolLists;
+}
+
 /** The description of one setting. */
-export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting;
+export type Setting = NumberSetting | FlagSetting | ChoiceSetting | TextsSetting | MapSetting | ToolsSetting;
 
 /** The settings of one section, by their names in files. */
 export type SectionFields = Readonly<Record<string, Setting>>;
@@ -107,7 +116,9 @@ type ValueOf<S> =
         ? W
         : S extends TextsSetting
           ? readonly string[]
-          : Readonly<Record<string, S extends MapSetting<'counts'> ? number : string>>;
+          : S extends ToolsSetting
+            ? ToolLists
+            : Readonly<Record<string, S extends MapSetting<'counts'> ? number : string>>;
 
 type NumberOptions = Partial<Omit<NumberSetting, 'kind' | 'default' | 'doc' | 'stricter'>>;
 

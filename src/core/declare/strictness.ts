@@ -1,6 +1,7 @@
 /** Compares two values of a setting by how much they protect. */
 
 import { isTable } from '../plain-copy.ts';
+import { mergeToolLists, type ToolLists } from './mcp-settings.ts';
 import type { ChoiceSetting, Setting } from './setting.ts';
 
 /** The numbers that hold for names without an entry of a map, before and after. */
@@ -33,6 +34,8 @@ export function stricterOf(setting: Setting, base: unknown, value: unknown, fall
       return setting.stricter === 'fewer'
         ? keepEqualEntries(value as Entries, base as Entries)
         : keepLowerEntries(value as Entries, base as Entries, fallback);
+    case 'tools':
+      return mergeToolLists(base as ToolLists, value as ToolLists);
   }
 }
 

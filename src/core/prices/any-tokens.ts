@@ -8,6 +8,8 @@ export interface TokenCounts {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
+  /** The part of the cache writes that is kept for an hour; absent if there is none. */
+  readonly cacheWrite1hTokens?: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,12 +22,15 @@ const outputNames = (
   'output_tokens outputTokens completion_tokens completionTokens candidatesTokenCount candidates_token_count ' +
   'outputTokenCount tokensOut tokens_out output completion'
 ).split(' ');
+/** Results of the provider's own tools that are not part of the input. */
+const toolInputNames = ['toolUsePromptTokenCount', 'tool_use_prompt_token_count'];
 /** Thoughts that are not part of the output. */
 const thoughtNames = ['thoughtsTokenCount', 'thoughts_token_count'];
 const totalNames = ['total_tokens', 'totalTokens', 'totalTokenCount', 'total_token_count', 'tokens'];
 /** Cached input that is not part of the input, and that is. */
 const separateReadNames = ['cache_read_input_tokens', 'cacheReadInputTokens', 'cacheRead', 'cache_read'];
 const separateWriteNames = ['cache_creation_input_tokens', 'cacheCreationInputTokens', 'cacheWrite', 'cache_write'];
+const hourWriteNames = ['ephemeral_1h_input_tokens'];
 const includedReadNames = (
   'cacheReadTokens cache_read_tokens cached_input_tokens cachedInputTokens cached_tokens cachedTokens ' +
   'cachedContentTokenCount cached_content_token_count'
@@ -35,9 +40,10 @@ const includedWriteNames = ['cacheWriteTokens', 'cache_write_tokens', 'cache_wri
 /** The tokens of a usage object; undefined if it has no count that can be read. */
 export function readAnyTokens(usage: Fields): TokenCounts | undefined {
   const output = pick(usage, outputNames) + pick(usage, thoughtNames);
-  const input = pick(usage, inputNames);
+  const input = pick(usage, inputNames) + pick(usage, toolInputNames);
   const separateRead = pick(usage, separateReadNames);
   const separateWrite = pick(usage, separateWriteNames);
+  const hourWrite = Math.min(separateWrite, pick(asFields(usage.cache_creation), hourWriteNames));
   // Where only the sum is known, it is priced as output, the dearer of both.
   const tokens =
     separateRead + separateWrite > 0
@@ -46,6 +52,7 @@ export function readAnyTokens(usage: Fields): TokenCounts | undefined {
           outputTokens: output,
           cacheReadTokens: separateRead,
           cacheWriteTokens: separateWrite,
+          ...(hourWrite > 0 && { cacheWrite1hTokens: hourWrite }),
         }
       : {
           inputTokens: input,
@@ -54,6 +61,10 @@ export function readAnyTokens(usage: Fields): TokenCounts | undefined {
           cacheWriteTokens: pick(withDetails(usage), includedWriteNames),
         };
   return tokens.inputTokens + tokens.outputTokens > 0 ? tokens : undefined;
+}
+
+function asFields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 function withDetails(usage: Fields): Fields {

@@ -18,6 +18,8 @@ export interface TokenUsage {
   readonly outputTokens: number;
   readonly cacheReadTokens?: number;
   readonly cacheWriteTokens?: number;
+  /** The part of the cache writes that is kept for an hour, which costs twice as much as input. @default 0 */
+  readonly cacheWrite1hTokens?: number;
 }
 
 /** Tokens by kind of price, each finite and not negative. */
@@ -25,6 +27,8 @@ export interface TokenParts {
   readonly uncached: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  /** The part of the cache writes that is kept for an hour; absent if there is none. */
+  readonly cacheWrite1h?: number;
   readonly output: number;
 }
 
@@ -146,7 +150,9 @@ export function splitUsage(usage: TokenUsage): TokenParts {
   const cacheWrite = readTokenCount(usage.cacheWriteTokens);
   const cached = cacheRead + cacheWrite;
   const uncached = cached > input ? input : input - cached;
-  return { uncached, cacheRead, cacheWrite, output: readTokenCount(usage.outputTokens) };
+  const cacheWrite1h = Math.min(cacheWrite, readTokenCount(usage.cacheWrite1hTokens));
+  const output = readTokenCount(usage.outputTokens);
+  return { uncached, cacheRead, cacheWrite, ...(cacheWrite1h > 0 && { cacheWrite1h }), output };
 }
 
 /** Returns whole micro-dollars, rounded up. */
@@ -160,8 +166,14 @@ function priceInHundredths(parts: TokenParts, prices: TokenPrices): number {
     parts.uncached * prices.input +
     parts.cacheRead * prices.cacheRead +
     parts.cacheWrite * prices.cacheWrite +
+    (parts.cacheWrite1h ?? 0) * hourSurcharge(prices.input, prices.cacheWrite) +
     parts.output * prices.output
   );
+}
+
+/** What a cache write for an hour costs more than another one; nothing where all cache writes cost as much as input. */
+export function hourSurcharge(input: number, cacheWrite: number): number {
+  return cacheWrite > input ? Math.max(0, 2 * input - cacheWrite) : 0;
 }
 
 function readTokenCount(count: unknown): number {

@@ -118,6 +118,11 @@ function applyEntry(run: JournalReplay, entry: Entry): void {
       applyAll(state.panelFor(permit.action, entry.breaker), { type, atMs, permit, ...(cost && { cost }) });
       return;
     }
+    case 'reservation-changed': {
+      const { type, permit, micros, tokens } = entry;
+      applyAll(state.panelFor(permit.action, entry.breaker), { type, atMs, permit, micros, tokens });
+      return;
+    }
     case 'delegation-returned':
       applyDelegationReturn(run, entry);
       return;

@@ -86,9 +86,11 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
 
   /** A journal belongs to one project, so only sessions and agents differ. */
   function bindBudgets(agent: string, session: string): readonly BoundControl[] {
-    return settings.budgets.map((budget, at) => {
+    // A journal does not tell the limits of keys.
+    return settings.budgets.flatMap((budget, at) => {
+      if (budget.scope === 'key' || budget.scope === 'model') return [];
       const owner = budget.scope === 'agent' ? agent : budget.scope === 'session' ? session : '';
-      return bindCell(jointBudget(budget), `budget\n${at}\n${owner}`);
+      return [bindCell(jointBudget(budget), `budget\n${at}\n${owner}`)];
     });
   }
 
@@ -126,6 +128,9 @@ export function createReplayState(settings: Settings, options: ReplayOptions): R
         const control = jointBudget(toolBudget(action.name, maxCallsSession));
         panel.push(bindCell(control, `tool-calls\n${action.name}\n${action.session}`));
       }
+      if (action.kind === 'model')
+        for (const [at, budget] of settings.budgets.entries())
+          if (budget.scope === 'model') panel.push(bindCell(jointBudget(budget), `budget\n${at}\n${action.name}`));
       return [...panel, ...(task?.boundControls ?? bindBudgets(action.agent, action.session))];
     },
     findBreaker: (key) => breakers.get(key)?.state,

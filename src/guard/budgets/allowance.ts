@@ -35,6 +35,8 @@ export interface BudgetAllowance {
    * retry of the call.
    */
   charge(charge: BudgetCharge, comesBack?: boolean): void;
+  /** What this process has in hand, which the store counts as used. */
+  readonly left: number;
   /** Returns the allowance to the store, and later also every returned amount. */
   close(): void;
 }
@@ -259,6 +261,9 @@ export function createBudgetAllowance(
       left -= amount;
       if (comesBack) promise(-amount);
       giveBackSpare();
+    },
+    get left() {
+      return left;
     },
     close() {
       closed = true;

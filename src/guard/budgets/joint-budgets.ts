@@ -5,11 +5,12 @@ import { createWeighedKeys, type WeighedKeys } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import {
   type BudgetWindow,
-  computeCharge,
+  computeCharges,
   computeNeed,
   emptyWindow,
   jointBudget,
   limitInUnits,
+  type OwnedBudget,
   stopKindFor,
   stopOverBudget,
   takeNotice,
@@ -20,46 +21,52 @@ import type { EntryPlace } from '../../core/event.ts';
 import { boundBudgetsMax, budgetSlices, sessionBudgetKeepMs, spentBudgetsMax } from '../../core/limits.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { allow, type Stop } from '../../core/verdict.ts';
-import type { BudgetSet, Budgets } from '../../ports/policy.ts';
+import type { BudgetOwner, BudgetSet, Budgets, PayingKey } from '../../ports/policy.ts';
 import type { CellOptions, Store } from '../../ports/store.ts';
 import { appendEntry, publishEntry, reportForgotten } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createBudgetAllowance } from './allowance.ts';
 
 /** The agent and session that spend, and their gear. */
-interface Spender {
+interface Spender extends BudgetOwner {
   readonly runtime: Runtime;
-  readonly agent: string;
-  readonly session: string;
+  readonly model?: string | undefined;
 }
 
 /** One budget of one scope, as a bound control. */
 interface Place {
   readonly runtime: Runtime;
+  readonly budget: OwnedBudget;
   readonly bound: BoundControl;
   /** Whether the place was evicted: a task that still has it finds the budget again by its key. */
   isEvicted?: boolean;
   /** On a shared store: reserves what only the store can grant. */
-  take?(action: Action, atMs: number): Stop | undefined;
+  take?(action: Action, atMs: number, isGrowth: boolean): Stop | undefined;
   close?(): void;
 }
 
 /** Creates the budgets of a policy, and those of tools with a limit per session. */
 export function createJointBudgets(list: readonly JointBudget[]): Budgets {
+  const general = list.filter(({ scope }) => scope !== 'key' && scope !== 'model');
+  const ofKeys = list.filter(({ scope }) => scope === 'key');
+  const ofModels = list.filter(({ scope }) => scope === 'model');
   const places = new Map<string, Place>();
 
-  function placeOf(budget: JointBudget, spender: Spender): Place {
+  function placeOf(budget: OwnedBudget, spender: Spender): Place {
     const key = keyOf(budget, spender);
     const known = places.get(key);
+    // A key of the gateway may be added again with another limit.
+    const place = known?.budget.limit === budget.limit ? known : undefined;
+    if (known !== undefined && place === undefined) known.close?.();
     // The least recently used spender is evicted first.
     if (known !== undefined) places.delete(key);
     else if (places.size >= boundBudgetsMax) evictFirst();
-    const place = known ?? makePlace(budget, key, spender);
-    places.set(key, place);
-    return place;
+    const next = place ?? makePlace(budget, key, spender);
+    places.set(key, next);
+    return next;
   }
 
-  function makePlace(budget: JointBudget, key: string, spender: Spender): Place {
+  function makePlace(budget: OwnedBudget, key: string, spender: Spender): Place {
     const { store } = spender.runtime;
     if (store.shared !== undefined) return bindShared(budget, key, spender);
     spentKeysOf(store).delete(key);
@@ -92,16 +99,22 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets {
   }
 
   return {
-    setFor(gear, { agent, session }, tool): BudgetSet {
+    setFor(gear, { agent, session, key }, { tool, model } = {}): BudgetSet {
       const runtime = gear as Runtime; // Only a runtime has budgets.
-      const spender = { runtime, agent, session };
-      const all = [...list, ...(tool ? [tool] : [])].map((budget) => placeOf(budget, spender));
+      const spender = { runtime, agent, session, key, model };
+      const ofTask = [...general, ...listKeyBudgets(ofKeys, key)].map((budget) => placeOf(budget, spender));
+      const ofTarget = [
+        ...(model === undefined ? [] : ofModels.map((budget) => ({ ...budget, of: model }))),
+        ...(tool ? [tool] : []),
+      ].map((budget) => placeOf(budget, spender));
+      const all = [...ofTask, ...ofTarget];
       return {
-        boundControls: all.map(({ bound }) => bound),
-        reserve(action, atMs) {
+        boundControls: ofTask.map(({ bound }) => bound),
+        targetControls: ofTarget.map(({ bound }) => bound),
+        reserve(action, atMs, isGrowth = false) {
           let waits: Stop | undefined;
           for (const { take } of all) {
-            const stop = take?.(action, atMs);
+            const stop = take?.(action, atMs, isGrowth);
             if (stop !== undefined && stop.kind !== 'wait') return stop;
             waits ??= stop; // Ask the other budgets in the same round, because the number of rounds is bounded.
           }
@@ -120,6 +133,19 @@ export function createJointBudgets(list: readonly JointBudget[]): Budgets {
   };
 }
 
+/** The budgets of a key: those of the policy for every key, and its own; of two for a unit and window the lower one. */
+function listKeyBudgets(ofKeys: readonly JointBudget[], key: PayingKey | undefined): readonly OwnedBudget[] {
+  if (key === undefined) return [];
+  const merged = new Map<string, OwnedBudget>();
+  for (const budget of [...ofKeys, ...key.budgets]) {
+    const same = merged.get(prefixOf(budget));
+    const isLower = same === undefined || same.mode === 'observe' || budget.limit < same.limit;
+    if (isLower && (same === undefined || budget.mode !== 'observe'))
+      merged.set(prefixOf(budget), { ...budget, of: key.name });
+  }
+  return [...merged.values()];
+}
+
 const spentKeys = new WeakMap<Store, WeighedKeys>();
 
 /** The budgets in a store of one process that no place holds; they outlive a change of the policy. */
@@ -133,8 +159,15 @@ function spentKeysOf(store: Store): WeighedKeys {
 }
 
 /** The key of a budget, without the limit, so that the amount spent still counts under a raised limit. */
-function keyOf(budget: JointBudget, { runtime: { project }, agent, session }: Spender): string {
-  const whose = { session: [session], agent: [project, agent], project: [project], global: [] }[budget.scope];
+function keyOf(budget: JointBudget, { runtime: { project }, agent, session, key, model = '' }: Spender): string {
+  const whose = {
+    session: [session],
+    agent: [project, agent],
+    project: [project],
+    global: [],
+    key: [key?.name ?? ''],
+    model: [model],
+  }[budget.scope];
   return [prefixOf(budget), ...whose.map((each) => cellKey(each))].join('/');
 }
 
@@ -150,7 +183,7 @@ function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPla
 }
 
 function bindLocal(
-  budget: JointBudget,
+  budget: OwnedBudget,
   key: string,
   spender: Spender,
   findAgain: (window: BudgetWindow) => BudgetWindow,
@@ -161,6 +194,7 @@ function bindLocal(
   const telling: typeof control = {
     ...control,
     judge: (window, proposal, cellOwner) => control.judge(current(window), proposal, cellOwner),
+    judgeGrowth: (window, growth) => control.judgeGrowth!(current(window), growth),
     check: (window, atMs) => control.check!(current(window), atMs),
     apply(window, event, cellOwner) {
       const next = control.apply(current(window), event, cellOwner);
@@ -170,7 +204,7 @@ function bindLocal(
     },
   };
   const place: Place = {
-    runtime,
+    ...{ runtime, budget },
     bound: {
       control: telling,
       cell: runtime.store.cell(key, emptyWindow),
@@ -180,7 +214,7 @@ function bindLocal(
   return place;
 }
 
-function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
+function bindShared(budget: OwnedBudget, key: string, spender: Spender): Place {
   const { runtime } = spender;
   const { store, clock } = runtime;
   const options = optionsOf(budget);
@@ -195,16 +229,33 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
   });
   const control = jointBudget(budget);
   /** The last call that this budget allowed, until the decision of all controls is applied. */
-  let taken: Action['id'] | undefined;
+  let taken: { readonly id: Action['id']; readonly amount: number } | undefined;
   const shared: typeof control = {
     ...control,
     // The allowance checks the amount of the call; this only checks whether usage reported later exceeded the limit.
     judge(window, { action, atMs }) {
       const used = usedAt(window, budget, atMs);
+      return used > limitInUnits(budget) && budget.mode !== 'observe'
+        ? stopOverBudget(budget, used, stopKindFor(action))
+        : allow;
+    },
+    // The allowance checks growth, too; without it, a probe is answered by what this process knows.
+    judgeGrowth(window, growth) {
+      if (!growth.isProbe) return allow;
+      const { action, atMs, micros, tokens } = growth;
+      const need = computeNeed(budget, { ...action, worstMicros: micros, worstTokens: tokens });
+      const used = usedAt(window, budget, atMs) - allowance.left + need;
       return used > limitInUnits(budget) ? stopOverBudget(budget, used, stopKindFor(action)) : allow;
     },
     apply(_, event) {
-      if (event.type === 'action-decided' && event.action.id === taken) {
+      if (event.type === 'reservation-changed' && event.permit.action.id === taken?.id) {
+        const [own = { amount: 0, atMs: event.atMs }, ...moved] = computeCharges(budget, event);
+        const rest = own.amount - taken.amount;
+        taken = undefined;
+        for (const charge of [{ ...own, amount: rest }, ...moved]) if (charge.amount !== 0) allowance.charge(charge);
+        return cell.state;
+      }
+      if (event.type === 'action-decided' && event.action.id === taken?.id) {
         taken = undefined;
         const { verdict, action, atMs } = event;
         if (verdict.kind === 'allow') return cell.state;
@@ -212,18 +263,22 @@ function bindShared(budget: JointBudget, key: string, spender: Spender): Place {
         allowance.charge({ amount: -computeNeed(budget, action), atMs }, verdict.pending);
         return cell.state;
       }
-      const charge = computeCharge(budget, event);
-      if (charge !== undefined && charge.amount !== 0) allowance.charge(charge);
+      for (const charge of computeCharges(budget, event)) allowance.charge(charge);
       return cell.state;
     },
   };
   return {
-    runtime,
+    ...{ runtime, budget },
     bound: { control: shared, cell, cellOwner: 'self' },
-    take(action, atMs) {
-      const stop = allowance.take(computeNeed(budget, action), atMs, stopKindFor(action));
-      if (stop === undefined) taken = action.id;
-      return stop;
+    take(action, atMs, isGrowth) {
+      const amount = isGrowth && budget.unit === 'model_calls' ? 0 : computeNeed(budget, action);
+      // A budget that only observes books what is used, whatever its limit.
+      const stop =
+        budget.mode === 'observe'
+          ? allowance.charge({ amount, atMs })
+          : allowance.take(amount, atMs, stopKindFor(action));
+      if (stop === undefined) taken = { id: action.id, amount };
+      return stop ?? undefined;
     },
     close: allowance.close,
   };

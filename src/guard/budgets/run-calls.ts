@@ -24,12 +24,12 @@ export function withRunCalls(
   if (run === undefined) return listed;
   const budgets = listed ?? createEmpty();
   return {
-    setFor(gear, owner, tool) {
-      const own = budgets.setFor(gear, owner, tool);
+    setFor(gear, owner, target) {
+      const own = budgets.setFor(gear, owner, target);
       return {
-        // The budget of a tool stays the last one.
+        ...own,
         boundControls: [run.bound, ...own.boundControls],
-        reserve: (action, atMs) => own.reserve(action, atMs) ?? run.take(action),
+        reserve: (action, atMs, isGrowth) => own.reserve(action, atMs, isGrowth) ?? run.take(action),
       };
     },
     close: () => budgets.close(),

@@ -4,6 +4,7 @@
  */
 
 import type { Cell, CellUpdate, Store, Transaction } from '../../ports/store.ts';
+import { digestWithSecret } from '../approval/approval-digest.ts';
 import type { BreakerEntry } from '../breakers/breaker-registry.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -13,18 +14,28 @@ export interface HookedCall {
   /** The host's id of the call. */
   readonly id: string;
   readonly tool: string;
-  /** The fingerprint of the tool and its arguments; 0: only the id tells. */
+  /** The name that a proxy has for the tool, if the host has another one. */
+  readonly proxyName?: string | undefined;
+  /** The fingerprint of the tool and its arguments. */
   readonly fingerprint: number;
+  /** Whether the terminal has yet to approve the call: an equal one without the id may be made without approval. */
+  readonly isAsked?: boolean | undefined;
   readonly atMs: number;
   /** The process that runs the hooks, if known. */
   readonly host?: HookedHost | undefined;
   /** The probe of the tool's breaker that the hook took. */
   readonly probe?: { readonly id: string | number; readonly generation: number } | undefined;
-  /** Who approved the call, and for which rules. */
-  readonly approved?: { readonly by: string; readonly rules: readonly string[] } | undefined;
+  /** The approval of the call: the person, the rules, and the digest of the tool and its input. */
+  readonly approved?: HookedApproval | undefined;
   /** How a proxy found it, and what the proxy calls the tool; absent: none did. */
   readonly takenBy?: 'id' | 'input' | undefined;
   readonly takenAs?: string | undefined;
+}
+
+interface HookedApproval {
+  readonly by: string;
+  readonly rules: readonly string[];
+  readonly digest: string | undefined;
 }
 
 export interface HookedHost {
@@ -68,7 +79,7 @@ export async function endHookedCalls({ store }: Runtime, ended: readonly string[
       const swapped =
         own.takenBy === undefined ? left.find((other) => other.takenBy === 'input' && isEqual(other, own)) : undefined;
       // A proxy that has another name for the server has another breaker, too.
-      if ((swapped ?? own).takenAs === own.tool) taken.add(each);
+      if ((swapped ?? own).takenAs === (own.proxyName ?? own.tool)) taken.add(each);
       left = left.flatMap((other) =>
         other === own ? [] : other === swapped ? [{ ...other, takenBy: undefined, takenAs: undefined }] : [other],
       );
@@ -114,13 +125,17 @@ export function createHookedCallTaker(
 
   return ({ id, tool, args }) => {
     if (cell.state.calls.length === 0) return undefined;
-    const input = id === undefined ? fingerprint(tool, args) : 0;
     const sinceMs = clock.nowMs() - hookedInputMs;
-    const isIt = (call: HookedCall) => {
-      if (call.takenBy !== undefined) return false;
-      if (id !== undefined) return call.id === id;
-      return call.tool === tool && call.fingerprint === input && call.atMs > sinceMs && isOwn(call.host);
-    };
+    const isCandidate = (call: HookedCall) =>
+      id === undefined
+        ? (call.proxyName ?? call.tool) === tool && call.isAsked !== true && call.atMs > sinceMs && isOwn(call.host)
+        : call.id === id && isSameTool(call.tool, tool);
+    // An id may be sent with another call, so the arguments must be those that the hook has judged.
+    const isIt = (call: HookedCall) =>
+      call.takenBy === undefined &&
+      isCandidate(call) &&
+      call.fingerprint === fingerprint(call.tool, args) &&
+      isApprovedInput(store, call, args);
     if (!cell.state.calls.some(isIt)) return undefined;
     let found: HookedCall | undefined;
     const update = ({ calls }: HookedCalls): CellUpdate<HookedCalls> => {
@@ -134,6 +149,26 @@ export function createHookedCallTaker(
     if (result.status === 'committed') return found;
     return shared.commit(transaction).then(({ status }) => (status === 'committed' ? found : undefined));
   };
+}
+
+/** The digest of an approved call: a fingerprint leaves parts of the arguments out, and an equal one can be made up. */
+export function digestHookedCall(store: Store, tool: string, args: readonly unknown[]): string | undefined {
+  return digestWithSecret(store, ['hooked-call', tool, args]);
+}
+
+function isApprovedInput(store: Store, { approved, tool }: HookedCall, args: readonly unknown[]): boolean {
+  if (approved === undefined) return true;
+  return approved.digest !== undefined && approved.digest === digestHookedCall(store, tool, args);
+}
+
+/** Whether two names are of the same tool; the proxy may have another name for its server. */
+function isSameTool(one: string, other: string): boolean {
+  return one === other || plainName(one) === plainName(other);
+}
+
+/** The name of a tool without its server, in the characters that hosts keep. */
+function plainName(tool: string): string {
+  return tool.replace(/^mcp__.*?__(?=.)/, '').replaceAll(/[^\w-]/g, '_');
 }
 
 function changeOf(cell: Cell<HookedCalls>, update: (state: HookedCalls) => CellUpdate<HookedCalls>): Transaction {

@@ -12,15 +12,20 @@ import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { makeAction } from '../route/proposal.ts';
 import { recordTuning } from '../route/target.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { TaskState } from '../tasks/task.ts';
 
 /** An observed call: the stop that halts its task, if any, and a function that settles it. */
 export interface ObservedCall {
   readonly stop: Stop | undefined;
-  /** Settles the call; without an ending its outcome is unknown. */
-  settle(ending?: { readonly ok: boolean; readonly output: unknown }): void;
+  /**
+   * Settles the call; without an ending its outcome is unknown. Returns how often the tool failed in a row, if its
+   * breaker is open.
+   */
+  settle(ending?: { readonly ok: boolean; readonly output: unknown }): number | undefined;
 }
 
-export type CallObserver = (id: string, name: string, input: unknown) => ObservedCall;
+/** Observes a call in the session of a task, or in that of the gear. */
+export type CallObserver = (id: string, name: string, input: unknown, task?: TaskState) => ObservedCall;
 
 /** Breaker settings of observed tools: one breaker per session, which refuses nothing. */
 const overrides = { scope: 'session', mode: 'observe' } as const;
@@ -35,13 +40,14 @@ export function createCallObserver(runtime: Runtime): CallObserver {
 
   const callSites = new WeakMap<CallSite, CallSite>();
   /** The call site of an observed tool, without the controls of the task, which observes the call itself. */
-  function callSiteForTool(name: string): CallSite {
-    const taskless = callSiteFor(runtime, targetForTool(name), undefined);
-    let site = callSites.get(taskless);
+  function callSiteForTool(name: string, task: TaskState | undefined): CallSite {
+    const whole = callSiteFor(runtime, targetForTool(name), task);
+    let site = callSites.get(whole);
     if (site === undefined) {
-      const panel = taskless.panel.slice(0, taskless.sharedControlCount);
-      site = Object.assign({}, taskless, { panel, budgetSet: undefined, isPast: true });
-      callSites.set(taskless, site);
+      const shared = whole.panel.slice(0, whole.sharedControlCount);
+      const panel = shared.filter(({ cell }) => cell !== task?.cells.budget);
+      site = Object.assign({}, whole, { panel, budgetSet: undefined, isPast: true });
+      callSites.set(whole, site);
     }
     return site;
   }
@@ -54,20 +60,22 @@ export function createCallObserver(runtime: Runtime): CallObserver {
     runtime.store.shared?.refresh();
   }
 
-  return (id, name, input) => {
-    const site = callSiteForTool(name);
+  return (id, name, input, task) => {
+    const site = callSiteForTool(name, task);
     const nowMs = runtime.clock.nowMs();
     refreshOrders(nowMs);
     const admission = admitAction(runtime, site, makeAction(runtime, site, [input], {}, id), nowMs);
-    if (isStop(admission)) return { stop: toHaltStop(admission), settle() {} };
+    if (isStop(admission)) return { stop: toHaltStop(admission), settle: () => undefined };
     const call = { site, permit: admission, settled: false };
     return {
       stop: undefined,
       settle(ending) {
-        if (call.settled) return;
+        if (call.settled) return undefined;
         if (ending === undefined) settleEnding(runtime, call, { cancelled: true });
         else
           settleEnding(runtime, call, ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) });
+        const { phase, streak } = site.breaker?.cell.state ?? {};
+        return phase === 'open' ? streak : undefined;
       },
     };
   };

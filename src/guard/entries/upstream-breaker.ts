@@ -5,6 +5,7 @@
 
 import { type Action, cancelled, givenBack, type Outcome, type Permit } from '../../core/action.ts';
 import { cellKey } from '../../core/cell-key.ts';
+import type { BreakerState } from '../../core/controls/breaker/state.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import { applyAll, decide } from '../../core/decide.ts';
 import { patienceMaxMs } from '../../core/limits.ts';
@@ -29,6 +30,8 @@ export interface UpstreamCall {
 
 export interface UpstreamBreaker {
   readonly name: string;
+  readonly settings: BreakerSettings;
+  readonly phase: BreakerState['phase'];
   /** The stop of a call now, or undefined. Reserves and counts nothing. */
   judge(): Stop | undefined;
   /** Admits a call that its own controls have allowed; takes the probe of a half-open breaker. */
@@ -66,6 +69,12 @@ export function upstreamBreaker(
 
   return {
     name,
+    get settings() {
+      return siteNow().breaker!.settings;
+    },
+    get phase() {
+      return siteNow().breaker!.cell.state.phase;
+    },
     judge() {
       const { phase, heldAtMs } = siteNow().breaker!.cell.state;
       if (phase === 'closed' && heldAtMs < 0 && site?.breaker?.settings.slowCallSecs === undefined) return undefined;

@@ -17,6 +17,7 @@ const entryTypes: { readonly [type in EntryType]: true } = {
   'action-allowed': true,
   'action-settled': true,
   'work-ended': true,
+  'reservation-changed': true,
   'permit-renewed': true,
   'failure-counted': true,
   'breaker-opened': true,

@@ -49,6 +49,13 @@ export function isStop(admission: AdmitResult): admission is Stop {
   return 'code' in admission;
 }
 
+const takenBack = new WeakSet<Stop>();
+
+/** Whether the caller took the call back. */
+export function isTakenBack(stop: Stop): boolean {
+  return takenBack.has(stop);
+}
+
 /** Whether the action can be judged again after a verdict. */
 export function needsAnotherRound({ kind }: Stop): boolean {
   return kind === 'wait' || kind === 'ask';
@@ -159,6 +166,12 @@ function refuseAction(
 ): Stop {
   const { breaker, task } = site;
   const verdict = decision.verdict as Stop;
+  if ((!needsAnotherRound(verdict) || verdict.raise !== undefined) && site.takeBack?.(verdict)) {
+    const stop: Stop = { ...verdict, kind: 'wait', pending: true };
+    applyAll(site.panel, { type: 'action-decided', atMs, action: proposed, verdict: stop });
+    takenBack.add(stop);
+    return stop;
+  }
   const isFinal = !needsAnotherRound(verdict);
   if (isFinal && task !== undefined) countInBurst(runtime, task);
   const action = inBurst(task, proposed);

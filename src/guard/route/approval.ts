@@ -53,7 +53,11 @@ export async function askPerson(
   }
   const { task, target, agent, session } = site;
   const askedAtMs = clock.nowMs();
-  const question = { task: task?.id ?? session, title: title ?? `${agent} wants to call ${target.name}`, digest };
+  const question = {
+    ...{ task: task?.id ?? session, title: title ?? `${agent} wants to call ${target.name}`, digest },
+    // A question with a title of its own is about its task.
+    ...(title === undefined && { alike: digestAlike(runtime, site, stop, args) }),
+  };
   const card = makeQuestionCard(runtime, createCardId(runtime), stop, { ...question, canEdit }, askedAtMs);
   const { expiresAtMs } = card;
   const input = showInput(args, runtime.settings.approval.redact);
@@ -87,6 +91,11 @@ export async function askPerson(
 async function readEdit(runtime: Runtime, card: string, answer: Answer): Promise<unknown> {
   if (!answer.isEdited) return answer.args;
   return (await takeEditedArgs(runtime.store, runtime.inputs, card)) ?? null;
+}
+
+/** The digest that calls of several tasks share: the same agent of this gear, tool, rules and input. */
+function digestAlike({ store, idStem }: Runtime, { target, agent }: AskedSite, stop: Stop, args: readonly unknown[]) {
+  return digestApproval(store, { tool: target.name, task: undefined, args, stop, place: ['alike', idStem, agent] });
 }
 
 /** The digest of edited arguments, or why they cannot be approved. */

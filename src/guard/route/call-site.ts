@@ -18,6 +18,7 @@ import type { FeatureDeclaration } from '../../core/declare/control-declaration.
 import type { EntryPlace } from '../../core/event.ts';
 import { callSitesMax, patienceMaxMs } from '../../core/limits.ts';
 import type { BreakerSettings, Settings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
 import type { BudgetSet } from '../../ports/policy.ts';
 import type { EntryPublisher } from '../../ports/sharing.ts';
 import type { Cell, CellOptions } from '../../ports/store.ts';
@@ -33,8 +34,14 @@ export interface Target {
   readonly name: string;
   readonly kind: ActionKind;
   readonly overrides?: Partial<BreakerSettings> | undefined;
+  /** The name of its breaker, if processes that share the breaker have another name for the target. */
+  readonly breakerName?: string | undefined;
   /** Whether the arguments of its calls are unknown, so that calls cannot be compared. */
   readonly isOpaque?: boolean;
+  /** The model, if the name has more than it. */
+  readonly model?: string;
+  /** How long a running call excuses the silence of its task. @default its time limit, at most 10 minutes */
+  readonly patienceMs?: number;
   /** Returns the rules that fire before a call, if more than its arguments is known. */
   match?(args: readonly unknown[]): readonly RuleHit[];
 }
@@ -61,6 +68,8 @@ export interface CallSite {
   readonly epoch: number;
   /** Whether its calls have started already; then the store is not refreshed before each. */
   readonly isPast?: boolean;
+  /** Whether the caller takes a call back that would be refused. Then nothing is counted. */
+  takeBack?(stop: Stop): boolean;
 }
 
 /** The shared target of a name without options, so that its call site is found again. */
@@ -97,14 +106,14 @@ export function resolveBreakersAgain(runtime: Runtime): void {
 
 function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefined): CallSite {
   const { settings, tunings } = runtime;
-  const { name, kind } = target;
+  const { name, kind, breakerName = name } = target;
   const { agent, session } = task ?? runtime;
   const overrides = { ...target.overrides, ...tunings.get(name) };
   const own = resolveBreaker(settings, { tool: name, agent, overrides });
   const isWorker = kind === 'delegation';
   const breaker = isWorker
     ? undefined
-    : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), name, agent, own);
+    : breakerAt(runtime, breakerKey(runtime, target, own.scope, agent, session, task), breakerName, agent, own);
   if (breaker !== undefined) breaker.overrides = overrides;
   const place = { ...(task && { task: task.id }), session, agent, ...(breaker && { breaker: breaker.cell.key }) };
   const declared = bindSharedControls(settings, { target: name, session }, (control, key) =>
@@ -120,8 +129,9 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
   const inSession =
     isToolCall(target) && own.maxCallsSession !== undefined ? toolBudget(name, own.maxCallsSession) : undefined;
   if (inSession !== undefined) runtime.budgets ??= runtime.policyEngine?.createEmptyBudgets();
-  const budgetSet = budgetSetOf(runtime, task ?? runtime, inSession);
-  if (inSession !== undefined) shared.push(budgetSet?.boundControls.at(-1));
+  const model = kind === 'model' ? (target.model ?? name) : undefined;
+  const budgetSet = budgetSetOf(runtime, task ?? runtime, { tool: inSession, model });
+  shared.push(...(budgetSet?.targetControls ?? []));
   const boundControls = shared.filter((bound) => bound !== undefined);
   const isTimed = kind === 'tool' || kind === 'step';
   const ownSettings = isTimed ? own : resolveOwn(settings, target, overrides);
@@ -140,7 +150,7 @@ function makeCallSite(runtime: Runtime, target: Target, task: TaskState | undefi
     features: listFeatures(settings),
     timeoutMs,
     retry: readRetryPlan(ownSettings),
-    patienceMs: timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs,
+    patienceMs: target.patienceMs ?? (timeoutMs > 0 ? Math.min(timeoutMs, patienceMaxMs) : patienceMaxMs),
     place,
     agent,
     session,
@@ -193,7 +203,7 @@ function resolveOwn(
 /** The key of a breaker, by its scope; models have their own keys. */
 function breakerKey(
   runtime: Runtime,
-  { name, kind }: Target,
+  { name: ownName, breakerName: name = ownName, kind }: Target,
   scope: BreakerSettings['scope'],
   agent: string,
   session: string,

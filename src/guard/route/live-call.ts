@@ -80,7 +80,8 @@ export type GiveUp = (error: unknown, halt?: Refusal) => void;
 export class LiveCall implements LeasedCall, Call, Frame, TimedLink {
   readonly runtime: Runtime;
   readonly site: CallSite;
-  readonly permit: Permit;
+  /** Replaced when the call reserves more or less. */
+  permit: Permit;
   readonly outer: Frame | undefined;
   settled = false;
   outcome: Outcome | undefined = undefined;

@@ -24,7 +24,7 @@ export function makeAction(
     typeof options.maxCost === 'function'
       ? checkMaxCost(requireSync('maxCost', options.maxCost(...args)))
       : options.maxCost;
-  const plain = {
+  const plain: { -readonly [name in keyof Action]: Action[name] } = {
     id: id ?? (runtime.store.shared === undefined ? ++runtime.ids : `${runtime.idStem}-${++runtime.ids}`),
     kind: target.kind,
     name: target.name,
@@ -50,15 +50,13 @@ export function makeAction(
   const features = site.features.length > 0 ? readFeatures(site, args) : undefined;
   if (features === undefined && runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient)
     return plain;
-  const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, site.agent, args) ?? [];
-  return {
-    ...plain,
-    ...(hits.length > 0 && { hits }),
-    ...(turnId !== undefined && { turnId }),
-    ...(call !== undefined && { call }),
-    ...(isPatient && { chances }),
-    ...(features && { features }),
-  };
+  const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, site.agent, args);
+  if (hits !== undefined && hits.length > 0) plain.hits = hits;
+  if (turnId !== undefined) plain.turnId = turnId;
+  if (call !== undefined) plain.call = call;
+  if (isPatient) plain.chances = chances;
+  if (features !== undefined) plain.features = features;
+  return plain;
 }
 
 /** Checks the bounds of one call: bounds that are no amounts would reserve nothing, so the call is refused. */

@@ -6,7 +6,7 @@ import type { Stop } from '../../core/verdict.ts';
 import { digestApproval } from '../approval/approval-digest.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type AskHost, askToRaiseLimit } from '../tasks/limit-question.ts';
-import { admitAction, isStop, needsAnotherRound, refuseForGood, settleAction } from './admission.ts';
+import { admitAction, isStop, isTakenBack, needsAnotherRound, refuseForGood, settleAction } from './admission.ts';
 import type { EditedAnswer } from './approval.ts';
 import type { CallSite } from './call-site.ts';
 import { QueueWait, sleepUntil, waitsInQueue } from './waiting.ts';
@@ -88,8 +88,10 @@ async function judgeInRounds<T>(
     const admission = queue.judge(() =>
       admitAction(runtime, site, approveAction(call.act(), used), runtime.clock.nowMs()),
     );
-    if (isStop(admission)) stop = admission;
-    else if (isApproved()) return { begun: call.begin(admission, isApproved) };
+    if (isStop(admission)) {
+      stop = admission;
+      if (isTakenBack(stop)) return { stop };
+    } else if (isApproved()) return { begun: call.begin(admission, isApproved) };
     else {
       settleAction(runtime, site, admission, givenBack, runtime.clock.nowMs(), {});
       isDue = true;

@@ -18,6 +18,7 @@ export function makeQuestionCard(
     readonly task: string;
     readonly title: string;
     readonly digest?: string;
+    readonly alike?: string | undefined;
     /** Whether the person may put other arguments in place of those of the call. */
     readonly canEdit?: boolean;
   },
@@ -34,6 +35,7 @@ export function makeQuestionCard(
     state: 'open',
     expiresAtMs: atMs + settings.approval.timeoutSecs * 1000,
     ...(question.digest !== undefined && { digest: question.digest }),
+    ...(question.alike !== undefined && { alike: question.alike }),
   };
 }
 

@@ -101,11 +101,15 @@ function isCost(usd: unknown): usd is number {
 /** A usage as numbers; undefined if it cannot be read, or has neither a count nor a cost. */
 function readUsage(usage: unknown): PricedUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, ...rest } = usage as Record<string, unknown>;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens, ...rest } = usage as Record<
+    string,
+    unknown
+  >;
   const input = readCount(inputTokens);
   const output = readCount(outputTokens);
   const cacheRead = readCount(cacheReadTokens);
   const cacheWrite = readCount(cacheWriteTokens);
+  const cacheWrite1h = readCount(cacheWrite1hTokens) ?? 0;
   if (input === undefined || output === undefined || cacheRead === undefined || cacheWrite === undefined)
     return undefined;
   if ((inputTokens ?? outputTokens ?? undefined) === undefined && !isCost(rest.costUsd)) return undefined;
@@ -115,6 +119,7 @@ function readUsage(usage: unknown): PricedUsage | undefined {
     outputTokens: output,
     ...(cacheReadTokens !== undefined && { cacheReadTokens: cacheRead }),
     ...(cacheWriteTokens !== undefined && { cacheWriteTokens: cacheWrite }),
+    ...(cacheWrite1h > 0 && { cacheWrite1hTokens: cacheWrite1h }),
   };
 }
 

@@ -4,7 +4,7 @@ import { evictOldest } from '../../core/bounded.ts';
 import type { Card } from '../../core/card.ts';
 import { adviseOnRepeat, describeRepeat, nameSetting } from '../../core/controls/loop/messages.ts';
 import { sumPoints } from '../../core/controls/loop/turns.ts';
-import { haltedTasksMax, reasonLengthMax } from '../../core/limits.ts';
+import { haltedTasksMax, reasonLengthMax, secsMax } from '../../core/limits.ts';
 import { explain, listCardActions } from '../../core/messages/explain.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -165,7 +165,8 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     const repeat = describeRepeat(counters);
     task.loopHint = `${repeat}. ${adviseOnRepeat(counters)}`;
     const message = `${repeat}; ${nameSetting(counters)}`;
-    appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
+    if (task.isReplaying !== true)
+      appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }
 
@@ -176,10 +177,14 @@ function isNews(task: TaskState, what: string): boolean {
 }
 
 /**
- * Whether a task has an active child. An idle child would be halted itself, so a child that is not halted is active.
+ * Whether a task has an active child. An idle child would be halted itself, so a child that is not halted is active,
+ * unless it may be silent for ever.
  */
 function hasLivingChild({ children }: TaskState): boolean {
-  return [...(children ?? [])].some((child) => child.haltStop === undefined && !child.noticed?.has('idle_timeout'));
+  return [...(children ?? [])].some(
+    ({ haltStop, noticed, limits }) =>
+      haltStop === undefined && !noticed?.has('idle_timeout') && limits.maxIdleSecs < secsMax,
+  );
 }
 
 /** Counts the end of a child as a sign of life of its parent. */

@@ -22,12 +22,12 @@ export function findRaise(
   const before = limitOf(task, name);
   const used = typeof counters.actual === 'number' ? Math.ceil(counters.actual) : before;
   const highest = highestOf(name);
-  const max = Math.min(before * 2 ** Math.max(0, raisesMax - countRaises(task)), highest);
-  // One answer of a model can cost more than twice the limit, and stays counted.
+  // One answer of a model can cost more than twice the limit, and stays counted: then the limit is raised just past it.
   const isOvershot = (name === 'maxSpendCents' || name === 'maxTokens') && used >= before * 2;
-  const suggested = Math.min(isOvershot ? used + 1 : before * 2, max);
-  const min = Math.min(Math.max(used, before) + 1, suggested);
-  return { name, before, raise: { setting: `task.${toSnakeCase(name)}`, suggested, min, max } };
+  const furthest = before * 2 ** Math.max(1, raisesMax - countRaises(task));
+  const max = Math.min(isOvershot ? Math.min(used + 1, furthest) : before * 2, highest);
+  const min = Math.min(Math.max(used, before) + 1, max);
+  return { name, before, raise: { setting: `task.${toSnakeCase(name)}`, suggested: max, min, max } };
 }
 
 /** How often the limits of a task were raised. */

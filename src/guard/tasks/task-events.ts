@@ -9,7 +9,7 @@ import { countCost } from '../runtime/process-counts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { halt, hintLoop, warnNearLimit } from './halt.ts';
 import { askOrHalt } from './limit-question.ts';
-import { boundControlsOf, entryPlace, type TaskState } from './task.ts';
+import { boundControlsOf, budgetSetOf, entryPlace, type TaskState } from './task.ts';
 
 /** The events of a task; each entry contains at least the data that controls need. */
 type TaskEvent = Extract<
@@ -19,9 +19,18 @@ type TaskEvent = Extract<
 
 /** Writes the entry of an event and applies the event to the task's controls. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
+  if (task.isReplaying === true) {
+    const cells: ReadonlySet<unknown> = new Set(Object.values(task.cells));
+    const own = boundControlsOf(runtime, task).filter(({ cell }) => cells.has(cell));
+    applyAll(own, { ...event, atMs });
+    return;
+  }
   appendEntry(runtime, event, entryPlace(task), atMs);
-  if (event.type === 'usage-observed') countCost(runtime, event.cost);
   applyAll(boundControlsOf(runtime, task), { ...event, atMs });
+  if (event.type !== 'usage-observed') return;
+  countCost(runtime, event.cost);
+  const ofModel = budgetSetOf(runtime, task, { model: event.model })?.targetControls;
+  if (ofModel !== undefined && ofModel.length > 0) applyAll(ofModel, { ...event, atMs });
 }
 
 /** Applies an event to a task and checks its limits. */

@@ -2,7 +2,7 @@
 
 import { getOrCreate } from '../../core/bounded.ts';
 import { cellKey, ownSession } from '../../core/cell-key.ts';
-import { continueBudget } from '../../core/controls/budget/budget.ts';
+import { type BudgetState, continueBudget } from '../../core/controls/budget/budget.ts';
 import { durationOf, idleOf } from '../../core/controls/deadline.ts';
 import { createTaskControls, initialTaskCells, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { resolveTask } from '../../core/controls/resolve-settings.ts';
@@ -13,6 +13,7 @@ import { sharedSettingsMax, taskDepthMax, tasksMax } from '../../core/limits.ts'
 import { toUsd } from '../../core/prices/builtin-prices.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { PayingKey } from '../../ports/policy.ts';
 import type { TaskOptions, TaskSnapshot } from '../api.ts';
 import { dropBreaker } from '../breakers/breaker-registry.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -32,6 +33,8 @@ const checks: Checks = {
   signal: isSignal,
   retryOf: isA,
   delegated: isA,
+  spent: isA,
+  key: isA,
 };
 
 /** The fields that a task has from its start. */
@@ -48,10 +51,18 @@ type PlacedTask = Pick<
   | 'cells'
   | 'raises'
   | 'isDelegated'
+  | 'key'
 >;
 
 /** The options of a task, and what only the engine says of it. */
-export type TaskStart = TaskOptions & { readonly retryOf?: string; readonly delegated?: boolean };
+export type TaskStart = TaskOptions & {
+  readonly retryOf?: string;
+  readonly delegated?: boolean;
+  /** What the task has spent in a process before. */
+  readonly spent?: Partial<BudgetState>;
+  /** The key of the gateway that pays; by default that of its parent. */
+  readonly key?: PayingKey | undefined;
+};
 
 /** Starts a task: checked, placed in the tree, with the limits of its agent and its own. */
 export function startTask(runtime: Runtime, taskOptions: TaskStart, around: TaskState | undefined): TaskState {
@@ -67,6 +78,7 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
   const id = taskOptions.id ?? `t-${runtime.idStem}-${++runtime.ids}`;
   const agent = taskOptions.agent ?? (parent ?? runtime).agent;
   const depth = parent === undefined ? 0 : parent.depth + 1;
+  const key = taskOptions.key ?? parent?.key;
   if (tasks.has(id))
     throw new SwitchgearError(
       'task_exists',
@@ -91,6 +103,7 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
   const atMs = clock.nowMs();
   const { state: cells } = store.cell<TaskCells>(cellKey('task', id), () => initialTaskCells(controls, atMs));
   if (before !== undefined) continueBudget(cells.budget.state, before.cells.budget.state);
+  Object.assign(cells.budget.state, taskOptions.spent);
   const raises = before === undefined ? 0 : before.raises + 1;
   const node = placeTask(runtime, {
     id,
@@ -104,8 +117,10 @@ export function startTask(runtime: Runtime, taskOptions: TaskStart, around: Task
     cells,
     raises,
     isDelegated,
+    key,
   });
-  const started = { type: 'task-started', limits, ...placeIn(parent, isDelegated) } as const;
+  const paying = key === undefined ? {} : { key: key.name };
+  const started = { type: 'task-started', limits, ...placeIn(parent, isDelegated), ...paying } as const;
   appendEntry(runtime, before === undefined ? started : { ...started, retryOf: before.id }, entryPlace(node), atMs);
   if (signal !== undefined) {
     const abort = () => cancelTask(runtime, node, signal.reason);

@@ -1,7 +1,6 @@
 /** The internal state of a task: its position in the tree, its controls, and what ends with it. */
 
 import { ownSession } from '../../core/cell-key.ts';
-import type { ToolBudget } from '../../core/controls/budget/tool-limit.ts';
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { findCode } from '../../core/controls/registry.ts';
 import type { BoundControl } from '../../core/decide.ts';
@@ -9,7 +8,7 @@ import type { EntryPlace } from '../../core/event.ts';
 import { type Refusal, RefusedError } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { Stop } from '../../core/verdict.ts';
-import type { BudgetSet } from '../../ports/policy.ts';
+import type { BudgetOwner, BudgetSet, BudgetTarget, PayingKey } from '../../ports/policy.ts';
 import type { Task } from '../api.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -22,6 +21,8 @@ export interface TaskState extends PanelTask {
   readonly parent: TaskState | undefined;
   readonly depth: number;
   readonly isDelegated: boolean;
+  /** The key of the gateway that pays for the task. */
+  readonly key?: PayingKey | undefined;
   limits: TaskSettings;
   /** The limits from the options, which stay when the policy changes. */
   readonly givenLimits: Partial<TaskSettings> | undefined;
@@ -59,6 +60,8 @@ export interface TaskState extends PanelTask {
   prompts: Set<number> | undefined;
   /** Ids of calls and usage reports that were counted. */
   counted: Set<string> | undefined;
+  /** Whether its events were counted before, by another process: they change only its own controls. */
+  isReplaying?: boolean;
   /** Workers with a counted failure, their own or a nested one, and no success since. */
   booked: Set<string> | undefined;
   /** Gauges with a written notice, and codes reported in observe mode. */
@@ -87,13 +90,11 @@ export function boundControlsOf(runtime: Runtime, task: TaskState): readonly Bou
   return task.boundControls;
 }
 
-/** The shared budgets of an agent in a session, and that of a tool. */
-export function budgetSetOf(
-  runtime: Runtime,
-  who: Pick<TaskState, 'agent' | 'session'>,
-  tool?: ToolBudget,
-): BudgetSet | undefined {
-  return runtime.budgets?.setFor(runtime, who, tool);
+/** The shared budgets of an agent in a session, and those of what it calls. */
+export function budgetSetOf(runtime: Runtime, who: BudgetOwner, target?: BudgetTarget): BudgetSet | undefined {
+  if (who.key !== undefined && who.key.budgets.length > 0)
+    runtime.budgets ??= runtime.policyEngine?.createEmptyBudgets();
+  return runtime.budgets?.setFor(runtime, who, target);
 }
 
 /**

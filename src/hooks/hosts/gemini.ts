@@ -60,7 +60,15 @@ function read(payload: Payload): HookEvent {
 function readCall(payload: Payload) {
   const tool = readTextField(payload, 'tool_name') ?? 'unknown';
   const isShared = payload.mcp_context !== undefined || /^mcp_/.test(tool);
-  return { id: undefined, tool, input: payload.tool_input, isShared };
+  const proxyName = readProxyName(readObjectField(payload, 'mcp_context'));
+  return { id: undefined, tool, input: payload.tool_input, isShared, ...(proxyName && { proxyName }) };
+}
+
+/** The name of a server's tool for a proxy; Gemini itself says `mcp_server_tool`. */
+function readProxyName(context: Payload): string | undefined {
+  const server = readTextField(context, 'server_name');
+  const tool = readTextField(context, 'tool_name');
+  return server && tool && `mcp__${server.replaceAll(/[^\w-]/g, '_')}__${tool}`;
 }
 
 const contentBounds = { characters: textLengthMax, entries: textLengthMax };

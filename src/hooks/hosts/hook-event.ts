@@ -39,6 +39,8 @@ interface CallFields extends EventOrigin {
   readonly delegation?: Delegation | undefined;
   /** Whether the tool belongs to an MCP server, whose breaker all sessions share. */
   readonly isShared: boolean;
+  /** The name of the tool in the form `mcp__server__tool`, if the host has another one for it. */
+  readonly proxyName?: string | undefined;
 }
 
 export interface CallProposedEvent extends CallFields {

@@ -120,6 +120,51 @@ export function removePart(text: string, { parts, start, end }: JsonNode, part: 
   return text.slice(0, part.from) + text.slice(parts[1]!.from);
 }
 
+/**
+ * Returns the text with members in the place of one member of an object, in the style of that member: a value in one
+ * line stays in one line.
+ */
+export function replaceMember(text: string, { start, parts }: JsonNode, part: JsonPart, members: object): string {
+  const isOneLine = !text.slice(start, parts[0]!.from).includes('\n');
+  const lineStart = `${text.includes('\r\n') ? '\r' : ''}\n${indentAt(text, part.from)}`;
+  const unit = /^( +|\t)(?=\S)/m.exec(text)?.[1] ?? '  ';
+  const isSpread = text.slice(part.start, part.end).includes('\n');
+  const added = Object.entries(members).map(([key, value]) => {
+    const kept = part.key === key && Array.isArray(value) ? changeHead(text, part, value) : undefined;
+    if (kept !== undefined) return text.slice(part.from, part.start) + kept;
+    const body = isSpread ? JSON.stringify(value, undefined, unit).replaceAll('\n', lineStart) : formatOneLine(value);
+    // The space between key and value is that of the member.
+    const between = part.key === key ? text.slice(part.from, part.start) : `${JSON.stringify(key)}: `;
+    return `${between}${body}`;
+  });
+  return text.slice(0, part.from) + added.join(isOneLine ? ', ' : `,${lineStart}`) + text.slice(part.end);
+}
+
+/** The text of a list with other first elements; undefined if more than that changes. */
+function changeHead(
+  text: string,
+  { start, end, parts, value }: JsonPart,
+  wanted: readonly unknown[],
+): string | undefined {
+  if (!Array.isArray(value) || parts.length === 0) return undefined;
+  const [longer, shorter] = wanted.length > parts.length ? [wanted, value] : [value, wanted];
+  const count = longer.length - shorter.length;
+  if (shorter.some((each, at) => each !== longer[count + at])) return undefined;
+  const { from } = parts[0]!;
+  if (longer === value) return text.slice(start, from) + text.slice(parts[count]?.from ?? parts.at(-1)!.end, end);
+  const isSpread = text.slice(start, from).includes('\n');
+  const comma = isSpread ? `,${text.includes('\r\n') ? '\r' : ''}\n${indentAt(text, from)}` : ', ';
+  const added = wanted.slice(0, count).map((each) => formatOneLine(each) + comma);
+  return text.slice(start, from) + added.join('') + text.slice(from, end);
+}
+
+function formatOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatOneLine).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${formatOneLine(each)}`);
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
 function indentAt(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
   return /^\s*/.exec(line)![0];

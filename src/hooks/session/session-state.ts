@@ -166,6 +166,8 @@ export interface OpenHookCall {
   readonly id: string;
   readonly name: string;
   readonly isShared: boolean;
+  /** The name of the tool for a proxy, if the host has another one. */
+  readonly proxyName?: string | undefined;
   readonly permit: Permit;
   /** The mark of tool and input; another input under the same id is another call. */
   readonly mark?: string | undefined;

@@ -72,6 +72,7 @@ const decisions: Readonly<Record<string, RegExp | undefined>> = {
   resume: /./,
   release: /./,
   serve: /^/,
+  gateway: /^key$/,
   init: /^(claude-code|codex|gemini)$/,
 };
 

@@ -25,6 +25,7 @@ import {
   throwProblems,
 } from './report.ts';
 import { readPolicyRules } from './rules.ts';
+import { readPolicyUpstreams } from './upstreams.ts';
 import { readPolicyWebhooks } from './webhooks.ts';
 
 /** Checked settings, and the origin of each value by its path in files. */
@@ -148,6 +149,7 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
   const rules = entries.get('rules');
   const mappings = entries.get('mappings');
   const webhooks = entries.get('webhooks');
+  const upstreams = entries.get('upstreams');
   Object.assign(draft, {
     tools: readToolOverrides(report, entries.get('tools')),
     agents: readAgentOverrides(report, entries.get('agents')),
@@ -155,6 +157,7 @@ function readDocument(report: Report, document: unknown, draft: Draft): void {
     ...(rules && { rules: readPolicyRules(report, rules) }),
     ...(mappings && { mappings: readPolicyMappings(report, mappings) }),
     ...(webhooks && { webhooks: readPolicyWebhooks(report, webhooks) }),
+    ...(upstreams && { upstreams: readPolicyUpstreams(report, upstreams) }),
   });
 }
 

@@ -3,6 +3,7 @@
 import { sections } from '../../core/controls/sections.ts';
 import { textProblem, valueProblem } from '../../core/declare/check-value.ts';
 import { topFields } from '../../core/declare/general-sections.ts';
+import { readToolLists } from '../../core/declare/mcp-settings.ts';
 import type { SectionFields } from '../../core/declare/setting.ts';
 import { readNone } from '../../core/declare/setting-overrides.ts';
 import { nameLengthMax } from '../../core/limits.ts';
@@ -73,7 +74,7 @@ export function checkSection(
       addProblem(report, entry.path, problem);
       continue;
     }
-    into[toCamelCase(name)] = readNone(setting, entry.value);
+    into[toCamelCase(name)] = setting.kind === 'tools' ? readToolLists(entry.value) : readNone(setting, entry.value);
     report.provenance.set(
       formatPath([...provenancePath, name]),
       makeProvenance(report, entry, snakeName === name ? undefined : snakeName),
@@ -111,4 +112,5 @@ export const topNames: readonly string[] = [
   'rules',
   'mappings',
   'webhooks',
+  'upstreams',
 ];

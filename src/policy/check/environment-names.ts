@@ -24,7 +24,7 @@ export interface EnvironmentVariable {
 export function listVariables(): readonly EnvironmentVariable[] {
   const listSection = (prefix: string, fields: SectionFields) =>
     Object.entries(fields).flatMap(([name, setting]) => {
-      if (setting.kind === 'texts' || setting.kind === 'counts' || setting.kind === 'names') return [];
+      if (typeof setting.default === 'object') return [];
       const path = prefix + name;
       const plain = `SWITCHGEAR_${path.replace('.', '_').toUpperCase()}`;
       return [{ path, setting, names: setting.env ? [setting.env, plain] : [plain] }];

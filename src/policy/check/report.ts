@@ -71,7 +71,7 @@ export function addProblem(report: Report, path: Path, problem: string): void {
     return;
   }
   const pathName = formatPath(path);
-  const gap = pathName && !problem.startsWith('[') ? ' ' : '';
+  const gap = pathName && !/^[.[]/.test(problem) ? ' ' : '';
   report.problems.push(`${pathName || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
 }
 

@@ -1,6 +1,6 @@
 /** Checks written webhooks: each has a name and one address, and secrets only by the place where they are. */
 
-import { formatChoices, textProblem } from '../../core/declare/check-value.ts';
+import { formatChoices } from '../../core/declare/check-value.ts';
 import {
   type WebhookEvent,
   type WebhookFormat,
@@ -14,9 +14,7 @@ import { findNearestName, type Path, toSnakeCase } from '../../core/names.ts';
 import { describeValue } from '../../core/plain-copy.ts';
 import { type DocumentEntry, readDocumentEntries } from './document-section.ts';
 import { addProblem, type Report } from './report.ts';
-
-const namePattern = /^[\w-]{1,40}$/;
-const variablePattern = /^[A-Z_a-z][\w]{0,199}$/;
+import { definedOnly, listedNamePattern, readListedText, readUrl, variablePattern } from './text-fields.ts';
 
 /** Reads the webhooks of a document, in order. */
 export function readPolicyWebhooks(report: Report, { value, path }: DocumentEntry): readonly WebhookSettings[] {
@@ -47,21 +45,21 @@ function readWebhook(report: Report, value: unknown, path: Path): WebhookSetting
       addProblem(report, entry.path, `is not a field of a webhook${near ? `; did you mean ${near}?` : ''}`);
     }
   }
-  const name = readText(
+  const name = readListedText(
     report,
     fields.get('name'),
-    namePattern,
+    listedNamePattern,
     'must be 1 to 40 letters, digits, dashes or underscores',
   );
   if (name === undefined && !fields.has('name')) addProblem(report, path, 'must set name');
   const addresses = {
     url: readUrl(report, fields.get('url')),
-    urlEnv: readText(report, fields.get('url_env'), variablePattern, 'must be the name of a variable'),
-    urlFile: readText(report, fields.get('url_file'), /./, 'must be the path of a file'),
+    urlEnv: readListedText(report, fields.get('url_env'), variablePattern, 'must be the name of a variable'),
+    urlFile: readListedText(report, fields.get('url_file'), /./, 'must be the path of a file'),
   };
   const secrets = {
-    secretEnv: readText(report, fields.get('secret_env'), variablePattern, 'must be the name of a variable'),
-    secretFile: readText(report, fields.get('secret_file'), /./, 'must be the path of a file'),
+    secretEnv: readListedText(report, fields.get('secret_env'), variablePattern, 'must be the name of a variable'),
+    secretFile: readListedText(report, fields.get('secret_file'), /./, 'must be the path of a file'),
   };
   const count = (names: readonly string[]) => names.filter((each) => fields.has(each)).length;
   if (count(['url', 'url_env', 'url_file']) !== 1)
@@ -73,33 +71,6 @@ function readWebhook(report: Report, value: unknown, path: Path): WebhookSetting
     format: readFormat(report, fields.get('format')),
     events: readEvents(report, fields.get('events')),
   };
-}
-
-function readText(
-  report: Report,
-  entry: DocumentEntry | undefined,
-  pattern: RegExp,
-  requirement: string,
-): string | undefined {
-  if (entry === undefined) return undefined;
-  const { value, path } = entry;
-  const problem =
-    textProblem(value) ?? (pattern.test(String(value)) ? undefined : `${requirement}, got ${describeValue(value)}`);
-  if (problem !== undefined) addProblem(report, path, problem);
-  return problem === undefined ? String(value) : undefined;
-}
-
-/** Reads an address; a message does not quote it, because it may be a secret. */
-function readUrl(report: Report, entry: DocumentEntry | undefined): string | undefined {
-  if (entry === undefined) return undefined;
-  const text = String(entry.value);
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    addProblem(report, entry.path, 'must be an address that starts with https:// or http://');
-  else if (url.username !== '' || url.password !== '')
-    addProblem(report, entry.path, 'must have no user and password: put the address into url_env or url_file');
-  else return text;
-  return undefined;
 }
 
 function readFormat(report: Report, entry: DocumentEntry | undefined): WebhookFormat {
@@ -117,10 +88,4 @@ function readEvents(report: Report, entry: DocumentEntry | undefined): readonly 
   if (Array.isArray(value) && value.length > 0 && value.every(isEvent)) return [...new Set(value)];
   addProblem(report, path, `must be a list of ${formatChoices(webhookEvents)}, got ${describeValue(value)}`);
   return ['alerts'];
-}
-
-function definedOnly(fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
 }

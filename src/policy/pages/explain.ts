@@ -67,7 +67,7 @@ function formatSettingValue(name: string, value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return (
       Object.entries(value)
-        .map(([key, item]) => `${key}=${item}`)
+        .map(([key, item]) => `${key}=${typeof item === 'object' ? JSON.stringify(item) : item}`)
         .join(' ') || 'empty'
     );
   }

@@ -2,7 +2,15 @@
 
 import { sectionDeclarations, sections, taskFields } from '../../core/controls/sections.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
+import { toolGlobsMax } from '../../core/declare/mcp-settings.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
+import {
+  upstreamApis,
+  upstreamFields,
+  upstreamHeadersMax,
+  upstreamModelsMax,
+  upstreamsMax,
+} from '../../core/declare/upstream-settings.ts';
 import { webhookEvents, webhookFields, webhookFormats, webhooksMax } from '../../core/declare/webhook-settings.ts';
 import { mappedFields, mappedKinds } from '../../core/event-mapping.ts';
 import { budgetsMax, nameLengthMax, ruleLengthMax, rulesMax } from '../../core/limits.ts';
@@ -53,6 +61,12 @@ export function policySchema(): JsonSchema {
         type: 'array',
         maxItems: webhooksMax,
         items: webhook,
+      },
+      upstreams: {
+        description: 'The hosts that `switchgear gateway` reaches.',
+        type: 'array',
+        maxItems: upstreamsMax,
+        items: upstream,
       },
     }),
   };
@@ -113,6 +127,23 @@ function webhookValue(field: string): JsonSchema {
   return name;
 }
 
+const upstream: JsonSchema = {
+  ...objectSchema(
+    Object.fromEntries(
+      Object.entries(upstreamFields).map(([field, description]) => [field, { description, ...upstreamValue(field) }]),
+    ),
+  ),
+  required: ['name', 'url'],
+};
+
+function upstreamValue(field: string): JsonSchema {
+  if (field === 'apis') return { type: 'array', items: { enum: upstreamApis }, minItems: 1, default: upstreamApis };
+  if (field === 'models')
+    return { type: 'array', items: name, minItems: 1, maxItems: upstreamModelsMax, default: ['*'] };
+  if (field === 'headers') return { ...mapSchema({ type: 'string' }), maxProperties: upstreamHeadersMax, default: {} };
+  return name;
+}
+
 function objectSchema(properties: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: false, properties };
 }
@@ -136,6 +167,12 @@ function fieldSchemas(fields: SectionFields): JsonSchema {
   return properties;
 }
 
+/** A list of globs for every server, or a table of such lists by server. */
+function toolGlobs(minItems: number): JsonSchema {
+  const globs = { type: 'array', minItems, maxItems: toolGlobsMax, items: name };
+  return { anyOf: [globs, mapSchema(globs)] };
+}
+
 function valueSchema(setting: Setting): JsonSchema {
   switch (setting.kind) {
     case 'whole':
@@ -155,5 +192,7 @@ function valueSchema(setting: Setting): JsonSchema {
       return mapSchema({ type: 'integer', minimum: 1 });
     case 'names':
       return mapSchema(setting.of ? { enum: setting.of } : name);
+    case 'tools':
+      return objectSchema({ allow: toolGlobs(1), deny: toolGlobs(0) });
   }
 }

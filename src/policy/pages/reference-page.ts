@@ -4,6 +4,7 @@ import { sectionDeclarations } from '../../core/controls/sections.ts';
 import { describeNumber } from '../../core/declare/check-value.ts';
 import { budgetFields, topFields } from '../../core/declare/general-sections.ts';
 import type { SectionFields, Setting } from '../../core/declare/setting.ts';
+import { upstreamFields } from '../../core/declare/upstream-settings.ts';
 import { webhookFields } from '../../core/declare/webhook-settings.ts';
 import { listVariables } from '../check/environment-names.ts';
 import { presets } from '../table/presets.ts';
@@ -26,6 +27,9 @@ export function settingsReference(): string {
     '## `webhooks`',
     webhooks,
     webhookTable(),
+    '## `upstreams`',
+    upstreams,
+    upstreamTable(),
     '## Presets',
     presetText,
     presetTable(),
@@ -109,6 +113,10 @@ const webhooks = `Where \`switchgear serve\` sends alerts, halts and questions; 
 [alerts](../guides/alerts.md) shows messages and signatures. A webhook of a file that was found in a folder waits for
 trust.`;
 
+const upstreams = `The hosts that \`switchgear gateway\` reaches. Without any, those of the three providers.
+With a list, only these: a call takes the first upstream that offers its API and its model. The guide
+[gateway](../guides/gateway.md) has examples. An upstream of a file that was found in a folder waits for trust.`;
+
 const environment = `## Environment
 
 A variable overrides one value of the policy. Its text is trimmed. Numbers are decimal digits, with a fraction
@@ -143,7 +151,15 @@ function budgetTable(): string {
 }
 
 function webhookTable(): string {
-  const rows = Object.entries(webhookFields).map(([name, doc]) => [`\`${name}\``, doc]);
+  return fieldTable(webhookFields);
+}
+
+function upstreamTable(): string {
+  return fieldTable(upstreamFields);
+}
+
+function fieldTable(fields: Readonly<Record<string, string>>): string {
+  const rows = Object.entries(fields).map(([name, doc]) => [`\`${name}\``, doc]);
   return renderMarkdownTable(['field', 'meaning'], rows);
 }
 
@@ -162,6 +178,8 @@ function describeSetting(setting: Setting): string {
       return 'table of whole numbers from 1';
     case 'names':
       return setting.of ? `table of ${setting.of.map((word) => `\`${word}\``).join(', ')}` : 'table of names';
+    case 'tools':
+      return '`allow` and `deny`: list of globs, or table of such lists';
   }
 }
 

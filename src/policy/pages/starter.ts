@@ -63,6 +63,7 @@ function describe(name: string, setting: Setting): string {
     case 'texts':
     case 'counts':
     case 'names':
+    case 'tools':
       return '';
   }
 }

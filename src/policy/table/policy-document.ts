@@ -1,6 +1,8 @@
 /** The type of a policy document, derived from the settings and their table: an unknown key does not compile. */
 
+import type { McpSettings, ToolGlobs } from '../../core/declare/mcp-settings.ts';
 import type { Snake } from '../../core/declare/setting.ts';
+import type { UpstreamSettings } from '../../core/declare/upstream-settings.ts';
 import type { WebhookSettings } from '../../core/declare/webhook-settings.ts';
 import type { StreamMapping } from '../../core/event-mapping.ts';
 import type {
@@ -50,6 +52,9 @@ export type BudgetDocument = Omit<JointBudget, 'windowSecs'> & Fields<Pick<Joint
 /** A webhook; format and events have defaults. */
 export type WebhookDocument = Fields<WebhookSettings> & Pick<WebhookSettings, 'name'>;
 
+/** An upstream; all but name and address have defaults. */
+export type UpstreamDocument = Fields<UpstreamSettings> & Pick<UpstreamSettings, 'name' | 'url'>;
+
 /** A rule: a table, or a line `condition|action|"reason"`. A rule without a target applies to every tool. */
 export type RuleDocument = string | (Omit<RuleText, 'target'> & Partial<Pick<RuleText, 'target'>>);
 
@@ -73,7 +78,17 @@ type PlainSections = Omit<
   | 'rules'
   | 'mappings'
   | 'webhooks'
+  | 'upstreams'
+  | 'mcp'
 >;
+
+/** Globs for every server, or by server. */
+type GlobsDocument = readonly string[] | ToolGlobs;
+
+/** How tools of MCP servers are listed and called. */
+export type McpDocument = Fields<Omit<McpSettings, 'tools'>> & {
+  readonly tools?: { readonly allow?: GlobsDocument; readonly deny?: GlobsDocument } | undefined;
+};
 
 /** A policy as it is written in a file or in code: every part is optional, names are in camel or in snake case. */
 export type PolicyDocument = {
@@ -94,6 +109,10 @@ export type PolicyDocument = {
   readonly mappings?: Readonly<Record<string, StreamMapping>> | undefined;
   /** Where `switchgear serve` sends alerts, halts and questions. */
   readonly webhooks?: readonly WebhookDocument[] | undefined;
+  /** The hosts that `switchgear gateway` reaches. */
+  readonly upstreams?: readonly UpstreamDocument[] | undefined;
+  /** How `switchgear mcp` treats the tools of a server. */
+  readonly mcp?: McpDocument | undefined;
 } & Fields<Pick<Settings, 'mode' | 'sameErrorTools' | 'selfProtection'>> & {
     readonly [K in keyof PlainSections]?: Fields<PlainSections[K]> | undefined;
   } & { readonly [K in keyof PlainSections & string as Snake<K>]?: Fields<PlainSections[K]> | undefined };

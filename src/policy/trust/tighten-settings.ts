@@ -34,8 +34,8 @@ export function tightenSettings(base: Settings, found: Settings): TightenedSetti
   merged.budgets = tightenBudgets(base.budgets, found.budgets, waiting);
   merged.rules = tightenRules(base.rules, found.rules, waiting);
   // A mapping decides which calls of a program are seen, so no other mapping is known to protect as much. A webhook
-  // decides who reads the cards.
-  for (const name of ['mappings', 'webhooks'] as const) {
+  // decides who reads the cards, and an upstream who reads prompts and keys.
+  for (const name of ['mappings', 'webhooks', 'upstreams'] as const) {
     if (!isEqual(base[name] ?? {}, found[name] ?? {})) {
       waiting.push(name);
       merged[name] = base[name];
@@ -192,7 +192,7 @@ function allValues(settings: Settings, key: string): readonly unknown[] {
   return values;
 }
 
-/** A budget is one by its scope, unit and window; the lower limit holds. */
+/** A budget is one by its scope, unit and window; the lower limit holds, and a limit over one that only observes. */
 function tightenBudgets(
   base: readonly JointBudget[],
   found: readonly JointBudget[],
@@ -203,7 +203,8 @@ function tightenBudgets(
   let isLooser = false;
   for (const budget of base) {
     const same = merged.get(keyOf(budget));
-    if (same !== undefined && same.limit <= budget.limit) continue;
+    const isHeld = same?.mode !== 'observe' || budget.mode === 'observe';
+    if (same !== undefined && same.limit <= budget.limit && isHeld) continue;
     isLooser = true;
     merged.set(keyOf(budget), budget);
   }

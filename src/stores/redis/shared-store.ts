@@ -1,10 +1,12 @@
 /** The part of a Redis store that many processes share: transactions, shared controls, stored cells and entries. */
 
 import { createSharing } from '../../coordination/index.ts';
+import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { storeBatchMax } from '../../core/limits.ts';
 import { machineClock } from '../../platform/machine-clock.ts';
-import type { SharedStore, Store, StoredCell, StoreSize, WindowCount } from '../../ports/store.ts';
+import type { SharedStore, Store, StoredCell, WindowCount } from '../../ports/store.ts';
+import type { StoreSize } from '../../ports/store-size.ts';
 import { parseCellText } from '../cells/cell-views.ts';
 import { isIdle, type RedisParts } from './parts.ts';
 import { readCells } from './restore.ts';
@@ -93,13 +95,17 @@ async function readCounters({ connection, names }: RedisParts, keys: readonly st
   return totals;
 }
 
+/** Reads a part of the journal; rejects if the store does not answer. */
 async function readEntries(
   { connection, names }: RedisParts,
   fromSeq: number,
   most: number,
 ): Promise<readonly Entry[]> {
   const first = `${Math.max(0, fromSeq)}-0`;
-  const reply = await connection.command(['XRANGE', names.journal, first, '+', 'COUNT', String(most)]).catch(() => []);
+  const command = ['XRANGE', names.journal, first, '+', 'COUNT', String(most)];
+  const reply = await connection.command(command).catch((error: unknown) => {
+    throw new SwitchgearError('store_unreachable', 'the journal of the store cannot be read', { cause: error });
+  });
   return (reply as [string, string[]][]).map(
     ([id, [, text]]) => ({ seq: Number.parseInt(id, 10), ...(JSON.parse(text!) as object) }) as Entry,
   );

@@ -42,8 +42,8 @@ export interface SqliteConnection {
   readonly onceValues: ReadonlyMap<string, string>;
   saveTime(): void;
   read(prefix: string, most: number): readonly StoredCell[];
-  /** Returns entries from a sequence number on: the newest `most`, or the first `most`. */
-  entries(fromSeq: number, most: number, newest: boolean): readonly Entry[];
+  /** Returns entries from a sequence number on: the newest or first `most`; undefined if the read failed. */
+  entries(fromSeq: number, most: number, newest: boolean): readonly Entry[] | undefined;
   close(): void;
 }
 
@@ -236,7 +236,7 @@ export function createSqliteConnection({
     entries(fromSeq, most, newest) {
       const order = newest ? 'DESC' : 'ASC';
       const found: Entry[] = [];
-      attempt(() => {
+      const isRead = attempt(() => {
         const rows = file.db
           .prepare(`SELECT seq, atMs, wallMs, entry, crc FROM journal WHERE seq >= ? ORDER BY seq ${order} LIMIT ?`)
           .iterate(fromSeq, most);
@@ -247,7 +247,9 @@ export function createSqliteConnection({
           found.push(...(newest ? rowEntries.toReversed() : rowEntries));
           if (found.length >= most) break;
         }
+        return true;
       });
+      if (isRead === undefined) return undefined;
       found.length = Math.min(found.length, most);
       return newest ? found.reverse() : found;
     },

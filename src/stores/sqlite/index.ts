@@ -115,7 +115,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     },
     tail(fromSeq) {
       writer.flush();
-      return connection.entries(fromSeq, journalEntriesMax, true);
+      return connection.entries(fromSeq, journalEntriesMax, true) ?? [];
     },
     putCard(card) {
       const cell = cardCell(parts, card.id);
@@ -180,7 +180,14 @@ function createShared(parts: StoreParts, retain: RetentionLimits): SharedStore {
     read: async (prefix, most) => connection.read(prefix, most),
     entries: async (fromSeq, most) => {
       writer.flush();
-      return connection.entries(fromSeq, most, false);
+      for (let tries = 1; ; tries++) {
+        const entries = connection.entries(fromSeq, most, false);
+        if (entries !== undefined) return entries;
+        if (tries >= journalReadsMax)
+          throw new SwitchgearError('store_unreachable', 'the journal of the store cannot be read');
+        // Another process may have locked the file, as the last one does that closes it.
+        await new Promise<void>((resolve) => void machineClock.after(journalReadPauseMs, resolve, true));
+      }
     },
     size: async () => ({
       ...connection.attempt((runner) => runner.measure()),
@@ -225,6 +232,10 @@ function closeParts(parts: StoreParts, skipCheckpoint: boolean): void {
   if (!skipCheckpoint || isDue) connection.close();
   views.clear();
 }
+
+/** How often a read of the journal is tried, and the pause between. */
+const journalReadsMax = 5;
+const journalReadPauseMs = 20;
 
 /** Creates the secret of a new file; `node:crypto` is loaded only for this. */
 function createSecret(): string {

@@ -109,8 +109,12 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     }
   }
 
+  /** Tells watchers after the transaction: one that reads the store inside it would end the wait of its caller. */
   function hintChanges(changed: readonly string[]): void {
-    if (monitor.isWatched) for (const key of changed) monitor.hint({ type: 'cell-changed', key });
+    if (changed.length === 0 || !monitor.isWatched) return;
+    queueMicrotask(() => {
+      for (const key of changed) monitor.hint({ type: 'cell-changed', key });
+    });
   }
 
   function execute(transaction: Transaction): ExecutedTransaction {
@@ -311,7 +315,7 @@ export function createWriter({ connection, views, monitor, waitMs, copyLogIfLong
     },
     refresh() {
       const changed = connection.attempt((runner) => runner.refresh());
-      if (changed !== undefined && changed.length > 0) hintChanges(changed);
+      if (changed !== undefined) hintChanges(changed);
     },
     flush: () => flushAll(waitMs),
     sweep(retain) {

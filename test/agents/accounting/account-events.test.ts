@@ -371,3 +371,19 @@ test('claude-code: a result is final only when no subagent is running', () => {
   );
   assert.deepEqual([accounting.result?.final, accounting.result?.text], [true, 'done']);
 });
+
+test('cache writes of Claude Code for an hour cost twice as much as input, once per message', () => {
+  const { print, task, accounting } = superviseRun(claudeCodeReader());
+  const usage = {
+    ...{ input_tokens: 0, output_tokens: 1, cache_creation_input_tokens: 1_500 },
+    cache_creation: { ephemeral_5m_input_tokens: 500, ephemeral_1h_input_tokens: 1_000 },
+  };
+  const message = { id: 'msg_1', role: 'assistant', model: 'claude-sonnet-4-20250514', content: [], usage };
+  const line = JSON.stringify({ type: 'assistant', message });
+  print(line, line);
+  const micros = Math.round(task.snapshot().spendUsd * 1_000_000);
+  assert.equal(micros, 500 * 3.75 + 1_000 * 6 + 15);
+  assert.equal(accounting.spent.costUsd, micros / 1_000_000);
+  print(JSON.stringify({ type: 'assistant', message: { ...message, id: 'msg_2' } }));
+  assert.equal(Math.round(task.snapshot().spendUsd * 1_000_000), 2 * micros);
+});

@@ -50,12 +50,12 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'another scope',
     [{ ...good, scope: 'team' }],
-    /^budgets\[0\]\.scope must be "session", "agent", "project" or "global"/,
+    /^budgets\[0\]\.scope must be "session", "agent", "project", "global", "key" or "model"/,
   ],
   [
     'another unit',
     [{ ...good, unit: 'minutes' }],
-    /^budgets\[0\]\.unit must be "calls", "tokens" or "spend_cents", got/,
+    /^budgets\[0\]\.unit must be "calls", "model_calls", "tokens" or "spend_cents", got/,
   ],
   ['no limit', [{ ...good, limit: 0 }], /^budgets\[0\]\.limit must be a whole number from 1, got 0$/],
   ['no end', [{ ...good, limit: 1e12 }], /^budgets\[0\]\.limit must be at most 100000000000, got 1000000000000$/],

@@ -31,7 +31,7 @@ test('settings of agents and tools come last, under their paths', () => {
     checkPolicy({ tools: { 'a.*': { timeout: 1 } }, agents: { R: { task: { max_tokens: 1 } } } }),
   );
   const heads = lines.filter((one) => one.startsWith('['));
-  assert.deepEqual(heads.slice(-3), ['[abilities]', '[agents.R.task]', '[tools."a.*"]']);
+  assert.deepEqual(heads.slice(-3), ['[gateway]', '[agents.R.task]', '[tools."a.*"]']);
 });
 
 test('no line of an explanation is longer than 120 characters', () => {

@@ -35,6 +35,7 @@ test('every setting declares which of its values protect more', () => {
       texts: ['more', 'fewer'],
       counts: ['fewer'],
       names: ['fewer'],
+      tools: ['fewer'],
     };
     const isNamed = ['default', 'any', ...directions[kind]].includes(stricter);
     const isListed =
@@ -45,10 +46,11 @@ test('every setting declares which of its values protect more', () => {
 
 test('every part of the settings is compared', () => {
   const compared = [...Object.keys(topFields), ...Object.keys(sections)].map(toCamelCase);
-  const parts = [...compared, 'tools', 'agents', 'budgets', 'rules', 'mappings', 'webhooks'].toSorted();
+  const parts = [...compared, 'tools', 'agents', 'budgets', 'rules', 'mappings', 'webhooks', 'upstreams'].toSorted();
   const documented = settingsOf({
     mappings: { x: { events: { call: { as: 'tool_use' } } } },
     webhooks: [{ name: 'ops', url: 'https://example.com' }],
+    upstreams: [{ name: 'own', url: 'https://example.com' }],
   });
   assert.deepEqual(Object.keys(documented).toSorted(), parts);
 });
@@ -72,6 +74,8 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     same_error_tools: ['*'],
     mappings: { claude: { events: { call: { as: 'tool_use' } } } },
     webhooks: [{ name: 'ops', url: 'https://example.com' }],
+    upstreams: [{ name: 'own', url: 'https://example.com' }],
+    gateway: { allow_unpriced: ['*'], clamp: 'always' },
     alerts: { trips_per_hour: 'none', waiting_secs: 60 },
   });
   assert.deepEqual(waiting.toSorted(), [
@@ -80,6 +84,7 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     'circuit_breaker.mode',
     'circuit_breaker.timeout_secs',
     'delegation.worker_limits',
+    'gateway.allow_unpriced',
     'journal.content',
     'loop.enabled',
     'loop.tools',
@@ -87,9 +92,11 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     'mode',
     'same_error_tools',
     'task.max_spend_cents',
+    'upstreams',
     'webhooks',
   ]);
   assert.equal(settings.webhooks, undefined);
+  assert.equal(settings.upstreams, undefined);
   assert.equal(settings.alerts.tripsPerHour, 5);
   assert.equal(settings.alerts.waitingSecs, 60);
   assert.equal(settings.mode, 'enforce');

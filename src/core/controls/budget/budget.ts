@@ -133,6 +133,9 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
       );
     },
 
+    judgeGrowth: (state, { micros, tokens }) =>
+      overrun(state, 0, 0, state.micros + state.reservedMicros + micros, state.tokens + state.reservedTokens + tokens),
+
     apply(state, event, cellOwner) {
       switch (event.type) {
         case 'action-decided':
@@ -153,6 +156,10 @@ function createBudget(settings: TaskSettings, below: 'none' | 'tree'): Control<B
           if (event.cost !== undefined && isOwnModelCall(event.permit.action, cellOwner)) takeUsageDue(state);
           return state;
         }
+        case 'reservation-changed':
+          state.reservedMicros = Math.max(0, state.reservedMicros + event.micros);
+          state.reservedTokens = Math.max(0, state.reservedTokens + event.tokens);
+          return state;
         case 'usage-observed':
           spend(state, event.cost);
           // Seen from outside, usage is the sign of a model call, unless a call that was counted still owes it.

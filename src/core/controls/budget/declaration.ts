@@ -15,7 +15,8 @@ export const budgetDeclaration = {
   summary: {
     stops: 'a task that makes too many calls or spends too much',
     byDefault: 'a task beyond 50 tool calls, 500 of delegated work or $50 of model use',
-    statePer: 'task, money also every ancestor; joint budgets of a policy: session, agent, project or store',
+    statePer:
+      'task, money also every ancestor; joint budgets of a policy: session, agent, project, store, key or model',
   },
   section: {
     ...taskSection,

@@ -1,8 +1,8 @@
-/** The joint budget: limits what a session, an agent, a project or a store may use, in total or in a rolling window. */
+/** The joint budget: limits what several tasks, or the calls of one key or model, use, in total or in a window. */
 
-import type { Action, Cost } from '../../action.ts';
+import type { Action, Cost, Permit } from '../../action.ts';
 import type { Control } from '../../control.ts';
-import type { ControlEvent, EntryBody } from '../../event.ts';
+import type { ControlEvent, EntryBody, ReservationChanged } from '../../event.ts';
 import { budgetSlices } from '../../limits.ts';
 import { formatCents } from '../../quote.ts';
 import type { JointBudget } from '../../settings.ts';
@@ -67,12 +67,39 @@ export function bookCharge(window: BudgetWindow, budget: JointBudget, { amount, 
 
 /** The upper bound of an action's use. */
 export function computeNeed({ unit }: JointBudget, { kind, worstTokens, worstMicros }: Action): number {
-  if (unit === 'calls') return kind === 'model' ? 0 : 1;
+  if (unit === 'calls' || unit === 'model_calls') return (kind === 'model') === (unit === 'model_calls') ? 1 : 0;
   return unit === 'tokens' ? worstTokens : worstMicros;
 }
 
+/**
+ * The charges of an event. A reservation that changes in a later slice of the window moves there as a whole, so that
+ * settlement finds all of it in one slice.
+ */
+export function computeCharges(budget: JointBudget, event: ControlEvent): readonly BudgetCharge[] {
+  if (event.type === 'reservation-changed') return moveReservation(budget, event);
+  const charge = computeCharge(budget, event);
+  return charge === undefined || charge.amount === 0 ? [] : [charge];
+}
+
+function moveReservation(budget: JointBudget, { permit, atMs, micros, tokens }: ReservationChanged): BudgetCharge[] {
+  const change = costInUnit(budget.unit, { micros, tokens });
+  const sinceMs = reservedSince(permit);
+  if (change === 0) return [];
+  if (sliceAt(budget, sinceMs) === sliceAt(budget, atMs)) return [{ amount: change, atMs }];
+  const reserved = computeNeed(budget, permit.action);
+  return [
+    { amount: reserved + change, atMs },
+    { amount: -reserved, atMs: sinceMs },
+  ];
+}
+
+/** When the amounts of a permit were booked. */
+function reservedSince({ atMs, reservedAtMs = atMs }: Permit): number {
+  return reservedAtMs;
+}
+
 /** The charge of an event: the upper bound at admission, the difference to the actual cost at settlement. */
-export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetCharge | undefined {
+function computeCharge(budget: JointBudget, event: ControlEvent): BudgetCharge | undefined {
   const { unit } = budget;
   const { atMs } = event;
   switch (event.type) {
@@ -80,20 +107,23 @@ export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetC
       return event.verdict.kind === 'allow' ? { amount: computeNeed(budget, event.action), atMs } : undefined;
     case 'action-settled': {
       const { permit, outcome, cost } = event;
-      const isReturned = unit !== 'calls' || (outcome.kind === 'neutral' && outcome.why === 'given-back');
+      const isReturned = !isCount(unit) || (outcome.kind === 'neutral' && outcome.why === 'given-back');
       const reserved = isReturned && event.stillRuns !== true ? computeNeed(budget, permit.action) : 0;
       const amount = costInUnit(unit, cost) - reserved;
-      return { amount, atMs: amount > 0 ? atMs : permit.atMs };
+      return { amount, atMs: amount > 0 ? atMs : reservedSince(permit) };
     }
     case 'work-ended': {
       const { permit, cost } = event;
-      if (unit === 'calls') return undefined;
+      if (isCount(unit)) return undefined;
       // One charge: between a refund and a second charge, another process could take the amount.
       const amount = costInUnit(unit, cost) - computeNeed(budget, permit.action);
-      return { amount, atMs: amount > 0 ? atMs : permit.atMs };
+      return { amount, atMs: amount > 0 ? atMs : reservedSince(permit) };
     }
-    case 'usage-observed':
-      return { amount: costInUnit(unit, event.cost), atMs };
+    case 'usage-observed': {
+      // Seen from outside, usage is the sign of a model call.
+      const calls = unit === 'model_calls' && event.cost.tokens > 0 ? 1 : 0;
+      return { amount: calls + costInUnit(unit, event.cost), atMs };
+    }
     case 'call-observed':
       return unit === 'calls' ? { amount: 1, atMs } : undefined;
     default:
@@ -102,34 +132,59 @@ export function computeCharge(budget: JointBudget, event: ControlEvent): BudgetC
 }
 
 function costInUnit(unit: JointBudget['unit'], cost: Cost | undefined): number {
-  return cost === undefined || unit === 'calls' ? 0 : unit === 'tokens' ? cost.tokens : cost.micros;
+  return cost === undefined || isCount(unit) ? 0 : unit === 'tokens' ? cost.tokens : cost.micros;
 }
 
-const codes = { calls: 'tool_call_limit', tokens: 'token_limit', spend_cents: 'token_spend_limit' } as const;
+/** Whether a unit counts calls. */
+function isCount(unit: JointBudget['unit']): boolean {
+  return unit === 'calls' || unit === 'model_calls';
+}
 
-const unitNames = { calls: 'tool calls', tokens: 'tokens', spend_cents: 'spend' } as const;
+const codes = {
+  calls: 'tool_call_limit',
+  model_calls: 'model_call_limit',
+  tokens: 'token_limit',
+  spend_cents: 'token_spend_limit',
+} as const;
+
+const unitNames = { calls: 'tool calls', model_calls: 'model calls', tokens: 'tokens', spend_cents: 'spend' } as const;
 const scopeNames = {
   session: 'the session',
   agent: 'the agent',
   project: 'the project',
   global: 'all agents',
+  key: 'the key',
+  model: 'the model',
 } as const;
+
+/** A budget of one owner whose name a refusal tells, e.g. that of a key. */
+export interface OwnedBudget extends JointBudget {
+  readonly of?: string;
+}
 
 /**
  * The stop for a use of `actual`: a session budget ends the root task, other budgets the acting task; `deny` one call.
+ * The budget of a key or model refuses calls and ends no task, since the task has another one or gets more later.
  */
-export function stopOverBudget(budget: JointBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
+export function stopOverBudget(budget: OwnedBudget, actual: number, kind: 'halt' | 'deny' = 'halt'): Stop {
   if ('tool' in budget) {
     const counters = { scope: 'session', actual, limit: budget.limit };
     return { kind: 'deny', code: 'tool_limit', control: 'budget', counters };
   }
-  const { scope, unit, limit, windowSecs } = budget;
+  const { scope, unit, limit, windowSecs, of } = budget;
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
   const [shownActual, shownLimit] = unit === 'spend_cents' ? [formatCents(shown), formatCents(limit)] : [shown, limit];
   const window = windowSecs === undefined ? '' : ` in any ${windowSecs} s`;
-  const reason = `${unitNames[unit]} of ${scopeNames[scope]}${window}: ${shownActual} of ${shownLimit}`;
-  const stop = { kind, code: codes[unit], control: 'budget', counters, reason } as const;
+  const owner = of === undefined ? scopeNames[scope] : `${scopeNames[scope]} ${of}`;
+  const reason = `${unitNames[unit]} of ${owner}${window}: ${shownActual} of ${shownLimit}`;
+  const stop = {
+    kind: endsNoTask(budget) ? 'deny' : kind,
+    code: codes[unit],
+    control: 'budget',
+    counters,
+    reason,
+  } as const;
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
 }
 
@@ -156,6 +211,11 @@ export function takeNotice(
   };
 }
 
+/** Whether a budget refuses calls, and ends no task. */
+function endsNoTask({ scope }: JointBudget): boolean {
+  return scope === 'key' || scope === 'model';
+}
+
 /** Outside any task there is no task to halt, so the call is denied. */
 export function stopKindFor(action: Action | undefined): 'halt' | 'deny' {
   return action !== undefined && action.task === undefined ? 'deny' : 'halt';
@@ -165,15 +225,16 @@ export function stopKindFor(action: Action | undefined): 'halt' | 'deny' {
 export function jointBudget(budget: JointBudget): Control<BudgetWindow> {
   const limit = limitInUnits(budget);
   const check = (actual: number, action?: Action): Verdict =>
-    actual > limit ? stopOverBudget(budget, actual, stopKindFor(action)) : allow;
+    actual > limit && budget.mode !== 'observe' ? stopOverBudget(budget, actual, stopKindFor(action)) : allow;
   return {
     name: 'budget',
     scope: budget.scope === 'session' ? 'session' : 'gear',
     initial: emptyWindow,
     judge: (window, { action, atMs }) => check(usedAt(window, budget, atMs) + computeNeed(budget, action), action),
+    judgeGrowth: (window, { action, micros, tokens, atMs }) =>
+      check(usedAt(window, budget, atMs) + costInUnit(budget.unit, { micros, tokens }), action),
     apply(window, event) {
-      const charge = computeCharge(budget, event);
-      if (charge !== undefined && charge.amount !== 0) bookCharge(window, budget, charge);
+      for (const charge of computeCharges(budget, event)) bookCharge(window, budget, charge);
       return window;
     },
     check: (window, atMs) => check(usedAt(window, budget, atMs)),
