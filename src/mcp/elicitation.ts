@@ -3,9 +3,14 @@
  * that they can ask. Its answer is not passed to the server.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { QuestionCard } from '../core/card.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import type { Answer, Approver } from '../ports/approver.ts';
 import { type MessageId, type RpcMessage, readObject } from './message.ts';
+
+/** Asks the client of the call that is judged by a result, where it can be asked so. */
+export const askByResult = new AsyncLocalStorage<(card: QuestionCard) => Promise<Answer>>();
 
 /** The client of a session: its name, as it gave it, and the way to ask the person there. */
 export interface SessionClient {
@@ -19,6 +24,24 @@ const schema = {
   properties: { approve: { type: 'boolean', title: 'Approve this call', default: false } },
   required: ['approve'],
 };
+
+/** The parameters of a request that shows the form. */
+export function requestForm(card: QuestionCard): object {
+  return { message: card.evidence.join('\n'), requestedSchema: schema };
+}
+
+/** Whether a person approved by the form; undefined without an answer. */
+export function readFormAnswer(result: unknown): boolean | undefined {
+  const { action, content } = readObject(result) ?? {};
+  if (action === 'accept') return readObject(content)?.approve === true;
+  return action === 'decline' ? false : undefined;
+}
+
+/** Whether a client that declares these capabilities can show forms; one that names no way can. */
+export function canShowForms(capabilities: unknown): boolean {
+  const declared = readObject(readObject(capabilities)?.elicitation);
+  return declared !== undefined && (Object.keys(declared).length === 0 || declared.form !== undefined);
+}
 
 export class Elicitation {
   readonly #toClient: (line: Buffer) => void;
@@ -34,10 +57,9 @@ export class Elicitation {
 
   /** Reads the handshake of the client: whether it can ask by a form. */
   readHandshake(params: RpcMessage | undefined): void {
-    const declared = readObject(readObject(params?.capabilities)?.elicitation);
-    // A client that names no way can show forms.
-    const canAsk = declared !== undefined && (Object.keys(declared).length === 0 || declared.form !== undefined);
-    this.#client = canAsk ? String(readObject(params?.clientInfo)?.name ?? 'the client') : undefined;
+    this.#client = canShowForms(params?.capabilities)
+      ? String(readObject(params?.clientInfo)?.name ?? 'the client')
+      : undefined;
   }
 
   /** Whether a message is the answer to a question of our own. */
@@ -53,22 +75,24 @@ export class Elicitation {
   get approver(): Approver {
     return {
       name: 'mcp elicitation',
-      isAvailable: () => this.#client !== undefined,
-      ask: (card, signal) =>
-        new Promise<Answer>((resolve, reject) => {
-          const id = `${this.#prefix}${++this.#count}`;
-          const by = `${this.#client} (elicitation)`;
-          signal.addEventListener('abort', () => this.#withdraw(id, reject), { once: true });
-          this.#waiting.set(id, ({ result }) => {
-            const { action, content } = readObject(result) ?? {};
-            if (action === 'accept') resolve({ approved: readObject(content)?.approve === true, by });
-            else if (action === 'decline') resolve({ approved: false, by });
-            else reject(new Error('the person at the client did not answer'));
-          });
-          const params = { message: card.evidence.join('\n'), requestedSchema: schema };
-          this.#send({ jsonrpc: '2.0', id, method: 'elicitation/create', params });
-        }),
+      isAvailable: () => askByResult.getStore() !== undefined || this.#client !== undefined,
+      // The judge may be one of several sessions: the call knows its own.
+      ask: (card, signal) => askByResult.getStore()?.(card) ?? this.#ask(card, signal),
     };
+  }
+
+  #ask(card: QuestionCard, signal: AbortSignal): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      const id = `${this.#prefix}${++this.#count}`;
+      const by = `${this.#client} (elicitation)`;
+      signal.addEventListener('abort', () => this.#withdraw(id, reject), { once: true });
+      this.#waiting.set(id, ({ result }) => {
+        const approved = readFormAnswer(result);
+        if (approved === undefined) reject(new Error('the person at the client did not answer'));
+        else resolve({ approved, by });
+      });
+      this.#send({ jsonrpc: '2.0', id, method: 'elicitation/create', params: requestForm(card) });
+    });
   }
 
   /** Takes a question back that was answered elsewhere. */

@@ -18,8 +18,10 @@ export interface Envelope {
   readonly isError: boolean;
   /** `result.resultType`. */
   readonly resultType: string | undefined;
-  /** Whether `method` or `params` was written twice: readers may disagree on which one counts. */
+  /** Whether `method` or `params` was written twice or in other letters: readers may disagree on which one counts. */
   readonly isAmbiguous: boolean;
+  /** The same for `name` and `arguments` in `params`. */
+  readonly hasAmbiguousParams: boolean;
 }
 
 /** Whether a message is surely no call of a tool, by what was seen of it so far. */
@@ -27,6 +29,84 @@ export function isSurelyNoCall({ top, method, hasResult, hasError, isAmbiguous }
   if (top !== 'object' || isAmbiguous) return false;
   return method === undefined ? hasResult || hasError : method !== 'tools/call';
 }
+
+/**
+ * Whether a message of a client may be a call to a server whose reader takes it in another way than this one: members
+ * that are written twice or in other letters, or numbers that JSON does not have, such as NaN.
+ * @param message The message as it was read here; undefined if it is no JSON.
+ * @param text The text of the line.
+ */
+export function mayBeOtherCall(message: unknown, text: string, line: Buffer): boolean {
+  if (Array.isArray(message)) return mayHoldOtherCall(message, line);
+  if (message !== undefined && isSurelyPlain(message as PlainMessage, text)) return false;
+  const scanner = new EnvelopeScanner();
+  scanner.scan(line[0] === 0xef ? line.subarray(3) : line); // Without a byte order mark.
+  if (scanner.namesCall && (message === undefined || scanner.isAmbiguous || scanner.hasAmbiguousParams)) return true;
+  return message === undefined && scanner.top === 'array' && (line.includes('tools/call') || line.includes('\\'));
+}
+
+/** The same for a list of messages. */
+function mayHoldOtherCall(messages: readonly unknown[], line: Buffer): boolean {
+  if (!line.includes('tools/call') && !line.includes('\\')) return false;
+  const parts = splitItems(line);
+  return messages.some((each, index) => {
+    const part = parts[index]!;
+    return typeof each === 'object' && mayBeOtherCall(each ?? [], part.toString('utf8'), part);
+  });
+}
+
+/** The bytes of each item of a list that is valid JSON. */
+function splitItems(line: Buffer): readonly Buffer[] {
+  const parts: Buffer[] = [];
+  let depth = 0;
+  let from = 0;
+  let isInString = false;
+  for (let at = 0; at < line.length; at++) {
+    const byte = line[at]!;
+    if (isInString) {
+      if (byte === backslash) at++;
+      else if (byte === quote) isInString = false;
+    } else if (byte === quote) isInString = true;
+    else if (byte === openBrace || byte === openBracket) {
+      if (++depth === 1) from = at + 1;
+    } else if (byte === closeBrace || byte === closeBracket) {
+      if (--depth === 0) parts.push(line.subarray(from, at));
+    } else if (byte === comma && depth === 1) {
+      parts.push(line.subarray(from, at));
+      from = at + 1;
+    }
+  }
+  return parts;
+}
+
+type PlainMessage = { readonly method?: unknown; readonly params?: unknown };
+
+/** Whether a message has surely no such members, by a quick look. */
+function isSurelyPlain(message: PlainMessage, text: string): boolean {
+  if (message.method !== 'tools/call') return !text.includes('tools/call') && !text.includes('\\');
+  if (text.includes('\\u') || hasOther(message.params) || hasOther(message)) return false;
+  return (
+    !isTwice(text, '"method"') &&
+    !isTwice(text, '"params"') &&
+    !isTwice(text, '"name"') &&
+    !isTwice(text, '"arguments"')
+  );
+}
+
+function isTwice(text: string, name: string): boolean {
+  const first = text.indexOf(name);
+  return first !== -1 && text.includes(name, first + name.length);
+}
+
+/** Whether a name has other letters than those of the protocol. */
+function hasOther(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  for (const name in value) if (!plainNames.has(name) && /[A-Z]|[^ -~]/.test(name)) return true;
+  return false;
+}
+
+/** Names that most calls have. */
+const plainNames = new Set(['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta']);
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -49,6 +129,9 @@ export class EnvelopeScanner implements Envelope {
   isError = false;
   resultType: string | undefined;
   isAmbiguous = false;
+  hasAmbiguousParams = false;
+  /** Whether a member that any reader takes for the method names a call. */
+  namesCall = false;
 
   #depth = 0;
   /** The last name at depth 1 and 2, whether an object is there, and whether a name comes next. */
@@ -145,6 +228,7 @@ export class EnvelopeScanner implements Envelope {
       this.#expectsName[this.#depth] = false;
       this.#names[this.#depth] = (token === undefined ? undefined : parseText(token)) ?? ' ';
       if (this.#depth === 1) this.#noteName(this.#names[1]!);
+      else if (this.#names[1] === 'params') this.#noteParam(this.#names[2]!);
     } else if (token !== undefined) this.#noteValue(token);
   }
 
@@ -164,9 +248,20 @@ export class EnvelopeScanner implements Envelope {
   #noteName(name: string): void {
     if (name === 'result') this.hasResult = true;
     else if (name === 'error') this.hasError = true;
-    if (name !== 'method' && name !== 'params') return;
-    if (this.#seen.has(name)) this.isAmbiguous = true;
+    if (this.#isRepeated(name, ['method', 'params'])) this.isAmbiguous = true;
+  }
+
+  #noteParam(name: string): void {
+    if (this.#isRepeated(name, ['name', 'arguments'])) this.hasAmbiguousParams = true;
+  }
+
+  /** Whether a name was seen before, or is only for some readers one of those that count. */
+  #isRepeated(name: string, counted: readonly string[]): boolean {
+    const plain = toPlain(name);
+    if (!counted.includes(plain)) return false;
+    const isRepeated = name !== plain || this.#seen.has(name);
     this.#seen.add(name);
+    return isRepeated;
   }
 
   #noteValue(token: string): void {
@@ -174,11 +269,17 @@ export class EnvelopeScanner implements Envelope {
     if (this.#depth === 1) {
       if (name === 'id') this.id = token;
       else if (name === 'method') this.method = parseText(token);
+      if (toPlain(name!) === 'method') this.namesCall ||= parseText(token) === 'tools/call';
     } else if (this.#depth === 2 && this.#names[1] === 'result') {
       if (name === 'isError') this.isError = token === 'true';
       else if (name === 'resultType') this.resultType = parseText(token);
     }
   }
+}
+
+/** A name in the letters that readers take for the same ones. */
+function toPlain(name: string): string {
+  return /^[a-z]*$/.test(name) ? name : name.normalize('NFKC').toLowerCase();
 }
 
 /** The text of a JSON string; undefined if it is none, or was cut. */

@@ -3,13 +3,15 @@
  * Since 2026-07-28 there is none: then nothing is repeated.
  */
 
-import { type MessageId, normalizeId, type RpcMessage, readId } from './message.ts';
+import { type MessageId, normalizeId, type RpcMessage, readObject } from './message.ts';
 
 export class Handshake {
   #request: { readonly id: MessageId; readonly line: Buffer } | undefined;
   #initialized: Buffer | undefined;
   /** The first answer of the server. */
   #answer: string | undefined;
+  /** The answer of the server before and after it was started again, if it changed. */
+  change: readonly [before: string, after: string] | undefined;
   #repeating: ((isSame: boolean) => void) | undefined;
 
   /** Whether a server was asked again and has not answered yet. */
@@ -22,6 +24,26 @@ export class Handshake {
     return this.#answer !== undefined;
   }
 
+  /** Whether the client has ended the handshake. */
+  get isEstablished(): boolean {
+    return this.isDone && this.#initialized !== undefined;
+  }
+
+  /** Whether the server announces changes of its list of tools. */
+  get announcesTools(): boolean {
+    let is = false;
+    this.read(({ capabilities }) => {
+      is = readObject(readObject(capabilities)?.tools)?.listChanged === true;
+    });
+    return is;
+  }
+
+  /** Reads the first answer of the server, if there is one. */
+  read(reader: (result: RpcMessage) => void): void {
+    const result = this.#answer === undefined ? undefined : readObject(JSON.parse(this.#answer));
+    if (result !== undefined) reader(result);
+  }
+
   /** Records a message of the client. */
   readRequest({ method }: RpcMessage, id: MessageId | undefined, line: Buffer): void {
     if (method === 'initialize' && id !== undefined) {
@@ -31,8 +53,8 @@ export class Handshake {
   }
 
   /** Records the answer of the server. Returns whether it is for the client. */
-  readAnswer(message: RpcMessage, line: Buffer): boolean {
-    if (message.method !== undefined || readId(message, line) !== this.#request?.id) return true;
+  readAnswer(message: RpcMessage, id: MessageId | undefined): boolean {
+    if (this.#request === undefined || message.method !== undefined || id !== this.#request.id) return true;
     const repeated = this.#repeating;
     this.#repeating = undefined;
     const answer = JSON.stringify(message.result);
@@ -40,6 +62,7 @@ export class Handshake {
       if (message.error === undefined) this.#answer ??= answer;
       return true;
     }
+    if (answer !== this.#answer) this.change = [this.#answer ?? '', answer ?? ''];
     repeated(answer === this.#answer);
     return false;
   }

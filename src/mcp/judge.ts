@@ -5,24 +5,33 @@
 import type { Ending } from '../core/classify.ts';
 import { isMatch } from '../core/glob.ts';
 import type { Refusal } from '../core/refusal.ts';
-import { createHookedCallTaker, type HookedHost } from '../guard/entries/hooked-calls.ts';
+import type { Stop } from '../core/verdict.ts';
+import { createHookedCallTaker, type HookedCall, type HookedHost } from '../guard/entries/hooked-calls.ts';
 import { type RelayedCall, type RelayRequest, relayCall } from '../guard/entries/relayed-call.ts';
 import { type UpstreamBreaker, upstreamBreaker } from '../guard/entries/upstream-breaker.ts';
 import type { Runtime, Target, TaskState } from '../guard/internal.ts';
+import type { Clock } from '../ports/clock.ts';
+import { createListedTools, type ListedTools } from './listed-tools.ts';
 import { type RpcMessage, readObject } from './message.ts';
+import { nameServer, nameTool } from './names.ts';
+import type { CallRequest } from './pending-requests.ts';
 import { makeRefusedResult, type ResultShape } from './refused-result.ts';
+import { ServerHealth, type WatchedSession } from './server-health.ts';
+import type { ToolPins } from './tool-pins.ts';
 
-/** A call of a client. */
-export interface ClientCall extends Pick<RelayRequest, 'begin' | 'refuse' | 'giveUp' | 'signal'> {
-  readonly tool: string;
-  readonly input: unknown;
-  /** The client's id of the call, if it sends one. */
-  readonly id?: string | undefined;
+/** A call of a client, with what becomes of it. */
+export interface ClientCall extends Pick<RelayRequest, 'begin' | 'refuse' | 'giveUp'> {
+  readonly call: CallRequest;
 }
 
 /** The judge of a session. */
 export interface Judge {
+  readonly clock: Clock;
   readonly upstream: UpstreamBreaker;
+  /** The tools that the client sees. */
+  readonly tools: ListedTools;
+  /** Watches the server of a session. */
+  watch(session: WatchedSession): ServerHealth;
   /** How long the breaker of the server refuses calls. */
   refusedForMs(): number;
   /** Judges a call and begins or refuses it, in this tick unless it has to wait. */
@@ -31,24 +40,17 @@ export interface Judge {
   formatRefusal(refusal: Refusal, shape: ResultShape): object;
 }
 
-/** The name of a server's tool, as agent CLIs name it: `mcp__weather__forecast`. */
-function nameTool(server: string, tool: string): string {
-  return `${nameServer(server)}__${tool}`;
-}
-
-function nameServer(server: string): string {
-  return `mcp__${server.replaceAll(/[^\w-]/g, '_')}`;
-}
-
 /**
  * @param findTask Returns the task of the session, started at its first call.
  * @param listHosts Returns the processes of which one may be an agent with hooks.
+ * @param pins The tools as they were first seen.
  */
 export function createJudge(
   runtime: Runtime,
   server: string,
   findTask: () => TaskState,
   listHosts: () => readonly HookedHost[] = () => [],
+  pins?: ToolPins,
 ): Judge {
   const takeHooked = createHookedCallTaker(runtime, listHosts);
   const upstream = upstreamBreaker(runtime, nameServer(server));
@@ -63,24 +65,91 @@ export function createJudge(
     return target;
   };
 
+  const tools = createListedTools(runtime, server, targetOf, pins);
+
+  /** Looks into the store once for all calls of one piece of input, which are read in one tick. */
+  let isFresh = false;
+  const refresh = () => {
+    if (isFresh) return;
+    isFresh = true;
+    queueMicrotask(() => {
+      isFresh = false;
+    });
+    runtime.store.shared?.refresh();
+  };
+
   return {
+    clock: runtime.clock,
     upstream,
+    tools,
+    watch: (session) => new ServerHealth(runtime.clock, upstream, session),
     refusedForMs() {
       const stop = upstream.judge();
       if (stop === undefined) return 0;
       return stop.retryAtMs === undefined ? Number.POSITIVE_INFINITY : stop.retryAtMs - runtime.clock.nowMs();
     },
-    judge({ tool, input, id, ...rest }) {
+    judge(clientCall) {
+      const { tool, hostId: id, isContinued } = clientCall.call;
       const target = targetOf(tool);
-      const request = { ...rest, target, task: findTask(), args: [input], upstream };
+      const request = new JudgedRequest(clientCall, target, findTask(), upstream, tools.judge(tool));
+      if (isContinued) {
+        const atMs = runtime.clock.nowMs();
+        request.hooked = { id: `${runtime.idStem}-continued`, tool: target.name, fingerprint: 0, atMs };
+        return relayCall(runtime, request);
+      }
       if (takeHooked === undefined) return relayCall(runtime, request);
-      runtime.store.shared?.refresh();
+      refresh();
       const hooked = takeHooked({ id, tool: target.name, args: request.args });
-      if (!(hooked instanceof Promise)) return relayCall(runtime, { ...request, hooked, isFresh: true });
-      void hooked.then((found) => relayCall(runtime, { ...request, hooked: found }));
+      if (hooked instanceof Promise) {
+        void hooked.then((found) => {
+          request.hooked = found;
+          relayCall(runtime, request);
+        });
+        return;
+      }
+      request.hooked = hooked;
+      request.isFresh = true;
+      relayCall(runtime, request);
     },
     formatRefusal: (refusal, shape) => makeRefusedResult(refusal, runtime.agent, findTask().session, shape),
   };
+}
+
+/** A call of a client as the route takes it. */
+class JudgedRequest implements RelayRequest {
+  readonly target: Target;
+  readonly task: TaskState;
+  readonly args: readonly unknown[];
+  readonly upstream: UpstreamBreaker;
+  readonly stop: Stop | undefined;
+  hooked: HookedCall | undefined = undefined;
+  isFresh = false;
+  readonly #call: ClientCall;
+
+  constructor(call: ClientCall, target: Target, task: TaskState, upstream: UpstreamBreaker, stop: Stop | undefined) {
+    this.target = target;
+    this.task = task;
+    this.args = [call.call.input];
+    this.upstream = upstream;
+    this.stop = stop;
+    this.#call = call;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.call.wait.signal;
+  }
+
+  begin(call: RelayedCall): void {
+    this.#call.begin(call);
+  }
+
+  refuse(refusal: Refusal): void {
+    this.#call.refuse(refusal);
+  }
+
+  giveUp(error: unknown, halt: Refusal | undefined): void {
+    this.#call.giveUp(error, halt);
+  }
 }
 
 /** Tools of one server that are remembered; a client may make up names. */

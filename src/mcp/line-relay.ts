@@ -46,6 +46,8 @@ export class LineRelay {
   /** Own lines that wait for the end of a line that is passing. */
   #waiting: Buffer[] = [];
   #isPushing = false;
+  /** Whether the stream ended in a line without a line break. */
+  #lacksBreak = false;
 
   constructor(sink: Writable, reader: LineReader) {
     this.sink = sink;
@@ -88,7 +90,8 @@ export class LineRelay {
         this.#hold(chunk.subarray(at, end));
       } else {
         const isWhole = this.#heldBytes === 0;
-        const line = isWhole ? chunk.subarray(at, end) : this.#takeHeld(chunk.subarray(at, end));
+        const part = at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end);
+        const line = isWhole ? part : this.#takeHeld(part);
         const verdict = this.#reader.readLine(line);
         if (!isWhole || verdict !== 'pass') {
           flush(at);
@@ -117,6 +120,7 @@ export class LineRelay {
       const verdict = this.#reader.readLine(line);
       if (verdict === 'pass') this.sink.write(line);
       else if (verdict !== 'drop') this.sink.write(verdict);
+      this.#lacksBreak = verdict === 'pass';
     }
     if (this.#long !== undefined) this.#endLong(this.#long);
     this.#writeWaiting();
@@ -171,6 +175,8 @@ export class LineRelay {
 
   #writeWaiting(): void {
     if (this.#long?.verdict === 'pass' || this.#waiting.length === 0) return;
+    if (this.#lacksBreak) this.sink.write(lineBreakBytes);
+    this.#lacksBreak = false;
     for (const line of this.#waiting.splice(0)) this.sink.write(line);
   }
 }

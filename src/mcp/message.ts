@@ -11,14 +11,68 @@ export type MessageId = string;
 
 /** Parses a line; undefined if it is no JSON, or neither an object nor a list. */
 export function parseLine(line: Buffer): RpcMessage | readonly unknown[] | undefined {
+  return parseMessage(line.toString('utf8'));
+}
+
+/** Parses the text of a line. */
+function parseMessage(text: string): RpcMessage | readonly unknown[] | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(line.toString('utf8'));
+    // Some readers skip a byte order mark.
+    value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch {
     return undefined;
   }
   return typeof value === 'object' && value !== null ? (value as RpcMessage) : undefined;
 }
+
+/** Lines that were read before they reached their session, with what they hold. */
+const knownLines = new WeakMap<Buffer, KnownLine>();
+
+interface KnownLine {
+  readonly text: string;
+  readonly message: RpcMessage | readonly unknown[] | undefined;
+}
+
+/** Reads a line that a session gets as the same buffer, so that it is parsed once. */
+export function readAhead(line: Buffer): KnownLine['message'] {
+  const known = readLine(line);
+  knownLines.set(line, known);
+  return known.message;
+}
+
+/** The text of a line, and the message in it. */
+export function readLine(line: Buffer): KnownLine {
+  const known = knownLines.get(line);
+  if (known !== undefined) {
+    knownLines.delete(line); // Its text may be long.
+    return known;
+  }
+  const text = line.toString('utf8');
+  return { text, message: parseMessage(text) };
+}
+
+/** Parses a line so that all its numbers are written again as they came. */
+export function parseExactly(line: Buffer): unknown {
+  return exactJson.parse(line.toString('utf8'), (_name, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source ? exactJson.rawJSON(source) : value,
+  );
+}
+
+/** Whether a value is a number that was parsed exactly. */
+export function isRawNumber(value: unknown): boolean {
+  return exactJson.isRawJSON(value);
+}
+
+/** JSON with the functions that the types of the compiler do not have yet. */
+const exactJson = JSON as unknown as {
+  parse(
+    text: string,
+    revive: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
 
 /** The id of a message; undefined if it has none. */
 export function readId(message: RpcMessage, line: Buffer): MessageId | undefined {
@@ -27,6 +81,13 @@ export function readId(message: RpcMessage, line: Buffer): MessageId | undefined
   if (typeof id !== 'number') return undefined;
   // A number that JavaScript cannot hold exactly is read from the text.
   return Number.isSafeInteger(id) ? String(id) : normalizeId(scanLine(line).id);
+}
+
+/** The ids of the requests in a message or a list of messages. */
+export function readRequestIds(message: RpcMessage | readonly unknown[] | undefined, line: Buffer) {
+  const messages = (Array.isArray(message) ? message : [message]).map(readObject);
+  const requests = messages.filter((each) => typeof each?.method === 'string');
+  return requests.map((each) => readId(each!, line)).filter((id) => id !== undefined);
 }
 
 /** An id as JSON text, written in one way. */
@@ -71,13 +132,27 @@ export function listTools(result: unknown): readonly RpcMessage[] {
   return Array.isArray(tools) ? tools.map(readObject).filter((each) => each !== undefined) : [];
 }
 
+/** Whether every client takes a message as the answer to its request. */
+export function isWholeAnswer(message: RpcMessage): boolean {
+  const { jsonrpc, id: _, result, error, ...rest } = message;
+  if (jsonrpc !== '2.0' || Object.keys(rest).length > 0 || (result === undefined) === (error === undefined))
+    return false;
+  return readObject(result ?? error) !== undefined;
+}
+
 /** A line with the result of a request. */
 export function makeResultLine(id: MessageId, result: object): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}\n`);
 }
 
 /** Codes of own errors, outside of the range that JSON-RPC and MCP reserve. */
-export const errorCodes = { serverLost: 7501, tooLong: 7502, batchRefused: 7503 } as const;
+export const errorCodes = {
+  serverLost: 7501,
+  tooLong: 7502,
+  batchRefused: 7503,
+  notJudged: 7504,
+  cancelled: 7505,
+} as const;
 
 /** A line with an error as the answer to a request. */
 export function makeErrorLine(id: MessageId, code: number, message: string): Buffer {
@@ -90,8 +165,21 @@ export function makeCancelLine(id: MessageId, reason: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}\n`);
 }
 
-/** The id of a call that agent CLIs also give to their hooks: Claude Code sends it with each call. */
+/** The id of a call that agent CLIs also give to their hooks: Claude Code and Codex send it with each call. */
 export function readHostId(params: RpcMessage | undefined): string | undefined {
-  const id = readObject(params?._meta)?.['claudecode/toolUseId'];
+  const meta = readObject(params?._meta);
+  // Other clients may have a `callId` of their own.
+  const isCodex = readObject(meta?.['x-codex-turn-metadata']) !== undefined;
+  const id = meta?.['claudecode/toolUseId'] ?? (isCodex ? meta?.callId : undefined);
   return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+/** Why a client gave up a call: its own time limit, as the official clients write it. */
+const timeoutReason = /\btime[d -]*out\b/i;
+
+/** Which request a client gave up, and why. */
+export function readCancellation({ params }: RpcMessage) {
+  const { requestId, reason } = readObject(params) ?? {};
+  const text = typeof reason === 'string' ? reason : '';
+  return { id: normalizeId(JSON.stringify(requestId)), reason: text, isTimeOut: timeoutReason.test(text) };
 }

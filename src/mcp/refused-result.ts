@@ -43,6 +43,10 @@ export const reasons = {
   cannotJudge:
     'Switchgear cannot judge calls now, so it refused this one. Tell the user: stderr of the MCP server says why.',
   tooMany: 'Too many calls wait for their answers. Wait for some of them before the next one.',
-  tooLong: 'the message is too long to be judged',
+  pending:
+    'A person was asked to approve this call and has not answered yet. Call it again with the same arguments to go on.',
+  tooLong: 'the call has more than 16 MiB, too long to be judged, and was not passed on: send less',
+  listTooLong: 'the list of tools is too long to be checked',
+  ambiguous: 'the message can be read in more than one way, so it was not passed on: write each member once, as JSON',
   batch: 'a call of this batch was refused or has to wait: send each message by itself',
 } as const;

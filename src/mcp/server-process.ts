@@ -12,30 +12,22 @@ import type { ProcessExit } from '../supervisor/child.ts';
 import { endTree } from '../supervisor/end-tree.ts';
 import { makeMarkName, type ProcessTree, processTree } from '../supervisor/process-tree.ts';
 import { endMs, endSignalMs } from './limits.ts';
+import type { LinkFailure, ServerLink } from './server-link.ts';
 
-/** A server that could not be started. */
-export interface SpawnFailure {
-  readonly error: NodeJS.ErrnoException;
-}
-
-export interface ServerProcess {
-  readonly pid: number;
-  readonly input: Writable;
-  readonly output: Readable;
-  /** Resolves when the process has ended and its output was read. */
-  readonly ended: Promise<ProcessExit>;
-  /** Ends the process: closes its input, waits, then ends it with its descendants. */
-  end(): Promise<void>;
-  /** Sends a signal to the process and its group, and ends what is left. */
-  signal(signal: 'SIGINT' | 'SIGTERM'): Promise<void>;
-}
-
-/** Starts a server. Its stderr is that of this process. */
-export async function startServerProcess(command: readonly string[]): Promise<ServerProcess | SpawnFailure> {
+/** Starts a server, with more variables in its environment, in a folder. Its stderr is that of this process. */
+export async function startServerProcess(
+  command: readonly string[],
+  { env, cwd }: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+): Promise<ServerLink | LinkFailure> {
   const [program = '', ...args] = command;
   let child: ChildProcessByStdio<Writable, Readable, null>;
   try {
-    child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: process.platform !== 'win32' });
+    child = spawn(program, args, {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      detached: process.platform !== 'win32',
+      env: { ...process.env, ...env },
+      ...(cwd !== undefined && { cwd }),
+    });
     await once(child, 'spawn');
   } catch (error) {
     return { error: error as NodeJS.ErrnoException };
@@ -63,7 +55,6 @@ export async function startServerProcess(command: readonly string[]): Promise<Se
     ending ??= finish('SIGTERM');
   });
   return {
-    pid,
     input: child.stdin,
     output: child.stdout,
     ended,

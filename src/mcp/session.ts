@@ -3,44 +3,38 @@
  * answers. All other messages pass unchanged.
  */
 
-import type { Refusal } from '../core/refusal.ts';
-import { Elicitation, type SessionClient } from './elicitation.ts';
-import { type Envelope, isSurelyNoCall } from './envelope.ts';
+import type { RelayedCall } from '../guard/entries/relayed-call.ts';
+import { Batches } from './batches.ts';
+import { CallAnswers } from './call-answers.ts';
+import { askByResult, Elicitation } from './elicitation.ts';
+import { type Envelope, isSurelyNoCall, mayBeOtherCall } from './envelope.ts';
 import { Handshake } from './handshake.ts';
 import { type Judge, settleAnswer, settleLost, settleTimedOut } from './judge.ts';
-import { callBytesMax, parseBytesMax, pendingMax, readBytesMax } from './limits.ts';
+import { callBytesMax, listBytesMax, parseBytesMax, readBytesMax } from './limits.ts';
 import type { LineReader, LineVerdict } from './line-relay.ts';
+import { ListAnswers } from './list-answers.ts';
 import {
   errorCodes,
-  isModern,
-  listTools,
-  makeCancelLine,
+  isWholeAnswer,
+  type MessageId,
   makeErrorLine,
-  makeResultLine,
   normalizeId,
   parseLine,
   type RpcMessage,
+  readCancellation,
   readClientName,
-  readHostId,
   readId,
+  readLine,
   readObject,
+  readRequestIds,
   scanLine,
 } from './message.ts';
-import { type CallRequest, PendingRequests } from './pending-requests.ts';
-import { makeLostResult, type ResultShape, reasons } from './refused-result.ts';
-
-/** The two ends of a session, and its judge. */
-export interface SessionPorts {
-  toClient(line: Buffer): void;
-  toServer(line: Buffer): void;
-  /** Opens the judge; called once, when the session is about to use tools. */
-  openJudge(client: SessionClient): Promise<Judge>;
-  /** Reports that no call can be judged; every call is refused from now on. */
-  onJudgeFailed(error: unknown): void;
-}
-
-/** Why a client gave up a call: its own time limit, as the official clients write it. */
-const timeoutReason = /\btime[d -]*out\b/i;
+import { OwnRequests } from './own-requests.ts';
+import { ParkedCalls } from './parked-calls.ts';
+import { type CallRequest, isList, makeCallRequest, type PendingRequest, PendingRequests } from './pending-requests.ts';
+import { reasons } from './refused-result.ts';
+import type { ServerHealth, WatchedSession } from './server-health.ts';
+import type { SessionPorts } from './session-ports.ts';
 
 export class Session {
   readonly fromClient: LineReader;
@@ -49,9 +43,17 @@ export class Session {
   readonly #pending = new PendingRequests();
   readonly handshake = new Handshake();
   readonly #elicitation: Elicitation;
+  /** Calls that a later request continues. */
+  readonly parked: ParkedCalls;
+  readonly #answers: CallAnswers;
   /** Answers of the server so far. */
   answers = 0;
-  readonly #toolsWithOutputSchema = new Set<string>();
+  readonly #lists: ListAnswers;
+  readonly #batches: Batches;
+  /** Requests of our own to the server. */
+  readonly #own: OwnRequests;
+  #health: ServerHealth | undefined;
+  #isModern = false;
   #judge: Judge | undefined;
   /** The name of the client, as it gave it. */
   #client: string | undefined;
@@ -59,7 +61,22 @@ export class Session {
 
   constructor(ports: SessionPorts) {
     this.#ports = ports;
+    this.parked = new ParkedCalls(this.#pending, ports);
     this.#elicitation = new Elicitation(ports.toClient);
+    this.#lists = new ListAnswers(this.#pending, ports.toClient, {
+      isAnnounced: () => this.handshake.announcesTools,
+      open: () => this.#open(),
+      readLine: (line) => this.#readServerLine(line),
+      settle: (message, line) => this.#readServerMessage(message, line),
+    });
+    this.#answers = new CallAnswers(this.#pending, ports, this.parked, this.#lists.withOutputSchema);
+    this.#own = new OwnRequests(ports.toServer);
+    this.#batches = new Batches(this.#pending, ports, {
+      judge: () => this.#judge,
+      open: () => this.#open(),
+      decide: (judge, pending) => this.#decide(judge, pending),
+      readMessage: (message, line) => void this.#readClientMessage(message, line),
+    });
     this.fromClient = {
       isReading: true,
       bytesMax: callBytesMax,
@@ -68,16 +85,19 @@ export class Session {
       mayGoOn: isSurelyNoCall,
       endLongLine: (envelope, verdict) => this.#endLongRequest(envelope, verdict),
     };
-    const hasPending = () => this.#pending.size > 0 || this.handshake.isRepeating;
+    const hasPending = () => this.#pending.size > 0 || this.handshake.isRepeating || this.#own.isWaiting;
+    const bytesMax = () => (this.#pending.lists > 0 ? listBytesMax : readBytesMax);
     this.fromServer = {
       get isReading() {
         return hasPending();
       },
-      bytesMax: readBytesMax,
+      get bytesMax() {
+        return bytesMax();
+      },
       readLine: (line) => this.#readServerLine(line),
-      readLongLine: () => 'pass',
-      mayGoOn: () => true,
-      endLongLine: (envelope) => this.#endLongAnswer(envelope),
+      readLongLine: (envelope) => (this.#lists.isLimited(envelope) ? 'drop' : 'pass'),
+      mayGoOn: (envelope) => envelope.id === undefined || !this.#lists.isLimited(envelope),
+      endLongLine: (envelope, verdict) => this.#endLongAnswer(envelope, verdict),
     };
   }
 
@@ -87,25 +107,52 @@ export class Session {
    */
   loseServer(reason: string, isNew = true): void {
     let isCounted = !isNew;
+    this.#health?.forget();
     for (const pending of this.#pending.list()) {
-      if (pending.kind === 'request') {
-        this.#pending.remove(pending);
-        this.#ports.toClient(makeErrorLine(pending.id, errorCodes.serverLost, reason));
-      } else if (pending.call !== undefined) {
-        this.#pending.remove(pending);
-        if (isNew) settleLost(pending.call, reason, !isCounted && pending.isAnswered !== true);
-        else pending.call.cancel();
-        isCounted ||= pending.isAnswered !== true;
-        if (pending.isAnswered !== true) this.#answerLost(pending, reason);
-      }
+      if (pending.kind === 'call' && pending.call === undefined) continue;
+      this.#lose(pending, reason, isNew, !isCounted);
+      isCounted ||= pending.kind === 'call' && pending.isAnswered !== true;
     }
     if (!isCounted) this.#countLoss(reason);
   }
 
-  /** Counts a server that ended or did not start as a failure of the server. */
+  /** Settles and answers one request that did not reach the server, or got no answer. */
+  loseRequest(id: MessageId, reason: string, isServersFault: boolean): void {
+    const pending = this.#pending.find(id);
+    if (pending === undefined) return;
+    this.#lose(pending, reason, isServersFault, isServersFault);
+    if (pending.kind === 'request' && isServersFault) this.#countLoss(reason);
+  }
+
+  #lose(pending: PendingRequest, reason: string, isFailure: boolean, countsForServer: boolean): void {
+    this.#pending.remove(pending);
+    if (pending.kind === 'call') {
+      const { call, isAnswered = false } = pending;
+      if (isFailure && call !== undefined) settleLost(call, reason, countsForServer && !isAnswered);
+      else call?.cancel();
+      if (!isAnswered) this.#answers.lose(pending, reason);
+    } else this.#ports.toClient(makeErrorLine(pending.id, errorCodes.serverLost, reason));
+  }
+
   #countLoss(reason: string): void {
     const call = this.#judge?.upstream.admit();
     if (call !== undefined && 'settle' in call) call.settle('failed', reason);
+  }
+
+  /** Compares a server that was started again with the one before: its introduction and its tools. */
+  readRestart(): void {
+    const { change } = this.handshake;
+    if (change !== undefined) this.#judge?.tools.pins?.reportRestart(...change);
+    if (this.#lists.isUsed && this.handshake.isDone) this.#lists.readAgain(this.#own);
+  }
+
+  get #watched(): WatchedSession {
+    return {
+      mayPing: () => this.handshake.isEstablished && !this.#isModern,
+      hasOpenCall: () => this.#pending.calls > 0,
+      ping: (onAnswer) => this.#own.send('ping', {}, onAnswer),
+      report: (line) => this.#ports.report?.(line),
+    };
   }
 
   /** How long no call would be passed to the server. */
@@ -113,20 +160,32 @@ export class Session {
     return this.#judge?.refusedForMs() ?? 0;
   }
 
+  /** Resolves when the judge was opened, if it is being opened, and the calls that waited for it were judged. */
+  get opening(): Promise<unknown> | undefined {
+    return this.#opening;
+  }
+
   /** Settles the calls of a client that is gone. */
   loseClient(): void {
+    this.parked.forgetAll();
     for (const pending of this.#pending.list()) {
       this.#pending.remove(pending);
       if (pending.kind !== 'call') continue;
-      pending.controller.abort();
+      pending.wait.abort();
       pending.call?.cancel();
     }
   }
 
   #readClientLine(line: Buffer): LineVerdict {
-    const message = parseLine(line);
+    const { text, message } = readLine(line);
+    if (mayBeOtherCall(message, text, line)) {
+      const ids = Array.isArray(message) ? readRequestIds(message, line) : [normalizeId(scanLine(line).id)];
+      for (const id of ids)
+        if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.notJudged, reasons.ambiguous));
+      return 'drop';
+    }
     if (message === undefined) return 'pass';
-    if (Array.isArray(message)) return this.#readBatch(message, line);
+    if (Array.isArray(message)) return this.#batches.read(message, line);
     return this.#readClientMessage(message as RpcMessage, line);
   }
 
@@ -140,167 +199,104 @@ export class Session {
     if (method === 'initialize') this.#elicitation.readHandshake(readObject(message.params));
     const id = readId(message, line);
     this.handshake.readRequest(message, id, line);
-    if (id !== undefined) this.#pending.add({ kind: 'request', id, method });
+    if (id === undefined) return 'pass';
+    if (method === 'tools/list' && this.#pending.isFull) {
+      this.#ports.toClient(makeErrorLine(id, errorCodes.notJudged, reasons.tooMany));
+      return 'drop';
+    }
+    this.#pending.add({ kind: 'request', id, method, isFirstPage: readObject(message.params)?.cursor === undefined });
     return 'pass';
   }
 
   /** Whether the call passes now. */
   #readCall(message: RpcMessage, line: Buffer): boolean {
-    const pending = this.#makeCall(message, line);
+    const taken = this.parked.take(message, line);
+    if (taken === 'continued') return false;
+    const ownLine = taken ?? line;
+    const pending = makeCallRequest(message, line);
+    pending.isContinued = this.parked.isContinuation(pending, message);
     if (this.#pending.isFull) {
-      this.#answerLost(pending, reasons.tooMany);
+      this.#answers.lose(pending, reasons.tooMany);
       return false;
     }
     this.#pending.add(pending);
     if (this.#judge !== undefined) {
       this.#decide(this.#judge, pending);
-      if (pending.call !== undefined) return true;
+      if (pending.call !== undefined) {
+        if (ownLine === line) return true;
+        this.#ports.toServer(ownLine);
+        return false;
+      }
       // Held or refused: the line may be a part of a larger buffer.
-      pending.line = Buffer.from(line);
+      pending.line = Buffer.from(ownLine);
+      this.#limitHold(this.#judge, pending);
       return false;
     }
-    pending.line = Buffer.from(line);
+    pending.line = Buffer.from(ownLine);
     void this.#open().then((judge) => {
-      if (pending.controller.signal.aborted) return;
-      if (judge === undefined) this.#answerLost(pending, reasons.cannotJudge);
-      else this.#decide(judge, pending);
+      if (pending.wait.isAborted) return;
+      if (judge === undefined) this.#answers.lose(pending, reasons.cannotJudge);
+      else {
+        this.#decide(judge, pending);
+        this.#limitHold(judge, pending);
+      }
     });
     return false;
   }
 
-  #makeCall(message: RpcMessage, line: Buffer): CallRequest {
-    const params = readObject(message.params);
-    const token = readObject(params?._meta)?.progressToken;
-    const isToken = typeof token === 'string' || typeof token === 'number';
-    return {
-      kind: 'call',
-      id: readId(message, line),
-      hostId: readHostId(params),
-      tool: String(params?.name),
-      input: params?.arguments ?? {},
-      isModern: isModern(params),
-      progressToken: isToken ? JSON.stringify(token) : undefined,
-      controller: new AbortController(),
-    };
+  #limitHold(judge: Judge, pending: CallRequest): void {
+    this.parked.limitHold(pending, judge.clock, () => this.#answers.makePending(pending));
   }
 
   #decide(judge: Judge, pending: CallRequest): void {
-    const { tool, input, hostId, controller } = pending;
+    const judgeCall = () => this.#judgeCall(judge, pending);
+    if (!pending.isModern || !pending.canAsk) judgeCall();
+    else askByResult.run((card) => this.parked.ask(pending, card), judgeCall);
+  }
+
+  #judgeCall(judge: Judge, pending: CallRequest): void {
     judge.judge({
-      ...{ id: hostId, tool, input },
-      signal: controller.signal,
-      begin: (call) => {
-        if (controller.signal.aborted) {
-          call.cancel();
-          return;
-        }
-        pending.call = call;
-        const { line } = pending;
-        pending.line = undefined;
-        if (line !== undefined) this.#ports.toServer(line);
-        // A call without an id has no answer to be settled by.
-        if (pending.id !== undefined) return;
-        call.cancel();
-        this.#pending.remove(pending);
-      },
-      refuse: (refusal) => this.#answerRefused(judge, pending, refusal),
-      giveUp: (error, halt) => this.#giveUp(judge, pending, error, halt),
+      call: pending,
+      begin: (call) => this.#begin(judge, pending, call),
+      refuse: (refusal) => this.#answers.refuse(judge, pending, refusal),
+      giveUp: (error, halt) => this.#answers.giveUp(judge, pending, error, halt),
     });
   }
 
-  #answerRefused(judge: Judge, pending: CallRequest, refusal: Refusal): void {
+  #begin(judge: Judge, pending: CallRequest, call: RelayedCall): void {
+    if (pending.wait.isAborted) {
+      call.cancel();
+      return;
+    }
+    pending.call = call;
+    if (this.parked.keepCall(pending, judge.clock)) return;
+    if (pending.isModern) this.#isModern = true;
+    else this.#health?.start();
+    const { line } = pending;
+    pending.line = undefined;
+    if (line !== undefined) this.#ports.toServer(line);
+    // A call without an id has no answer to be settled by.
+    if (pending.id !== undefined) return;
+    call.cancel();
     this.#pending.remove(pending);
-    if (pending.controller.signal.aborted || pending.id === undefined) return;
-    const result = judge.formatRefusal(refusal, this.#shapeOf(pending));
-    this.#ports.toClient(makeResultLine(pending.id, result));
-  }
-
-  /** Answers a call that took too long or whose task was halted, and tells the server. */
-  #giveUp(judge: Judge, pending: CallRequest, error: unknown, halt: Refusal | undefined): void {
-    const { id } = pending;
-    if (id === undefined || pending.isAnswered) return;
-    pending.isAnswered = true;
-    const reason = error instanceof Error ? error.message : String(error);
-    const shape = this.#shapeOf(pending);
-    const result = halt === undefined ? makeLostResult(`${reason}.`, shape) : judge.formatRefusal(halt, shape);
-    this.#ports.toClient(makeResultLine(id, result));
-    this.#ports.toServer(makeCancelLine(id, reason));
-  }
-
-  #answerLost(pending: CallRequest, reason: string): void {
-    this.#pending.remove(pending);
-    if (pending.id === undefined) return;
-    this.#ports.toClient(makeResultLine(pending.id, makeLostResult(reason, this.#shapeOf(pending))));
-  }
-
-  #shapeOf({ isModern, tool }: CallRequest): ResultShape {
-    return { isModern, hasOutputSchema: this.#toolsWithOutputSchema.has(tool) };
   }
 
   /** Whether the cancellation passes: the server does not know a call that is held. */
   #readCancel(message: RpcMessage): boolean {
-    const { requestId, reason } = readObject(message.params) ?? {};
-    const id = normalizeId(JSON.stringify(requestId));
+    const { id, reason, isTimeOut } = readCancellation(message);
     const pending = this.#pending.find(id);
-    if (pending?.kind !== 'call') return true;
-    this.#pending.remove(pending);
-    pending.controller.abort();
-    if (pending.call === undefined) return false;
-    const text = typeof reason === 'string' ? reason : '';
-    if (timeoutReason.test(text)) settleTimedOut(pending.call, text);
-    else pending.call.cancel();
-    return true;
-  }
-
-  /** A list of messages, as older versions of the protocol allow. It passes as it is if every call in it may pass. */
-  #readBatch(messages: readonly unknown[], line: Buffer): LineVerdict {
-    const objects = messages.map(readObject).filter((each) => each !== undefined);
-    if (!objects.some(({ method }) => method === 'tools/call')) {
-      for (const each of objects) this.#readClientMessage(each, line);
-      return 'pass';
-    }
-    if (this.#judge !== undefined) return this.#decideBatch(this.#judge, objects, line) ? 'pass' : 'drop';
-    const held = Buffer.from(line);
-    void this.#open().then((judge) => {
-      if (judge === undefined) this.#refuseBatch(objects, held);
-      else if (this.#decideBatch(judge, objects, held)) this.#ports.toServer(held);
-    });
-    return 'drop';
-  }
-
-  #decideBatch(judge: Judge, objects: readonly RpcMessage[], line: Buffer): boolean {
-    const calls: CallRequest[] = [];
-    const others: RpcMessage[] = [];
-    for (const each of objects) {
-      if (each.method !== 'tools/call') {
-        others.push(each);
-        continue;
-      }
-      const pending = this.#makeCall(each, line);
-      this.#pending.add(pending);
-      this.#decide(judge, pending);
-      calls.push(pending);
-    }
-    if (calls.every(({ call }) => call !== undefined)) {
-      for (const each of others) this.#readClientMessage(each, line);
+    if (pending === undefined) return true;
+    if (pending.kind === 'request') {
+      // Servers do not answer it any more. A list of tools that comes all the same is read.
+      if (!isList(pending) && this.#pending.isOnly(pending)) this.#pending.remove(pending);
       return true;
     }
-    for (const pending of calls) {
-      const isOpen = this.#pending.has(pending);
-      this.#pending.remove(pending);
-      pending.controller.abort();
-      pending.call?.cancel();
-      if (isOpen) this.#ports.toClient(makeErrorLine(pending.id!, errorCodes.batchRefused, reasons.batch));
-    }
-    this.#refuseBatch(others, line);
-    return false;
-  }
-
-  #refuseBatch(objects: readonly RpcMessage[], line: Buffer): void {
-    for (const each of objects) {
-      const id = typeof each.method === 'string' ? readId(each, line) : undefined;
-      if (id !== undefined) this.#ports.toClient(makeErrorLine(id, errorCodes.batchRefused, reasons.batch));
-    }
+    this.#pending.remove(pending);
+    pending.wait.abort();
+    if (pending.call === undefined) return false;
+    if (isTimeOut) settleTimedOut(pending.call, reason);
+    else pending.call.cancel();
+    return true;
   }
 
   /** A request that was too long to be collected. */
@@ -313,12 +309,15 @@ export class Session {
   }
 
   #readServerLine(line: Buffer): LineVerdict {
+    this.#health?.noteLine();
     if (line.length > parseBytesMax) {
       const envelope = scanLine(line);
       if (envelope.top === 'object' && !this.#isExpected(envelope)) return 'pass';
     }
     const message = parseLine(line);
-    if (message === undefined) return 'pass';
+    if (message === undefined) return this.#lists.refuseUnreadable(scanLine(line)) ? 'drop' : 'pass';
+    const limited = this.#lists.read(message, line);
+    if (limited !== undefined) return limited;
     if (!Array.isArray(message)) return this.#readServerMessage(message as RpcMessage, line);
     for (const each of message) {
       const answer = readObject(each);
@@ -329,7 +328,7 @@ export class Session {
 
   #isExpected({ id, method }: Envelope): boolean {
     if (method !== undefined) return false;
-    return this.#pending.find(normalizeId(id)) !== undefined || this.handshake.hasId(id);
+    return this.#pending.find(normalizeId(id)) !== undefined || this.handshake.hasId(id) || this.#own.isWaiting;
   }
 
   #readServerMessage(message: RpcMessage, line: Buffer): LineVerdict {
@@ -337,20 +336,22 @@ export class Session {
       if (message.method === 'notifications/progress') this.#readProgress(message);
       return 'pass';
     }
-    if (!this.handshake.readAnswer(message, line)) return 'drop';
     const id = readId(message, line);
+    if (!this.handshake.readAnswer(message, id) || this.#own.readAnswer(message)) return 'drop';
     const pending = this.#pending.find(id);
-    if (pending === undefined) return 'pass';
+    // A client waits on after an answer that it cannot read, so a list after it is read, too.
+    if (pending === undefined || (isList(pending) && !isWholeAnswer(message))) return 'pass';
     this.answers++;
     this.#pending.remove(pending);
     if (pending.kind === 'call') return this.#readAnswer(pending, message, line);
-    if (pending.method === 'tools/list') this.#readTools(message);
     return 'pass';
   }
 
   #readAnswer(pending: CallRequest, message: RpcMessage, line: Buffer): LineVerdict {
     if (pending.call === undefined) return 'pass';
     const result = settleAnswer(pending.call, message);
+    if (readObject(message.result)?.resultType === 'input_required') this.parked.expectContinuation(pending);
+    this.#judge?.tools.check();
     if (pending.isAnswered) return 'drop';
     if (message.error !== undefined || result === message.result) return 'pass';
     // A hint for the model is added only where writing the message again changes nothing else.
@@ -359,8 +360,9 @@ export class Session {
   }
 
   /** A result that was too long to be read as a whole counts by its flag. */
-  #endLongAnswer(envelope: Envelope): void {
+  #endLongAnswer(envelope: Envelope, verdict: 'pass' | 'drop'): void {
     const id = normalizeId(envelope.id);
+    if (verdict === 'drop') this.#lists.endLong(envelope);
     const pending = envelope.method === undefined ? this.#pending.find(id) : undefined;
     if (pending === undefined) return;
     this.#pending.remove(pending);
@@ -368,13 +370,6 @@ export class Session {
     const { isError, resultType, hasError } = envelope;
     if (hasError) settleAnswer(pending.call, { error: { message: 'an error that is too long to be read' } });
     else settleAnswer(pending.call, { result: { isError, ...(resultType && { resultType }) } });
-  }
-
-  #readTools({ result }: RpcMessage): void {
-    for (const { name, outputSchema } of listTools(result)) {
-      if (outputSchema !== undefined && this.#toolsWithOutputSchema.size < pendingMax)
-        this.#toolsWithOutputSchema.add(String(name));
-    }
   }
 
   #readProgress(message: RpcMessage): void {
@@ -386,9 +381,13 @@ export class Session {
     this.#opening ??= this.#ports.openJudge({ name: this.#client, approver: this.#elicitation.approver }).then(
       (judge) => {
         this.#judge = judge;
+        this.#lists.open(judge.tools);
+        this.#health = judge.watch(this.#watched);
+        this.handshake.read((introduction) => judge.tools.pins?.readIntroduction(introduction));
         return judge;
       },
       (error: unknown) => {
+        this.#lists.open(undefined);
         this.#ports.onJudgeFailed(error);
         return undefined;
       },

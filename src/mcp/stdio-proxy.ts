@@ -1,10 +1,12 @@
-/** Relays between a client on stdin and stdout and a server process. */
+/** Relays between a client of lines, as on stdin and stdout, and a server. */
 
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { PassThrough, type Writable } from 'node:stream';
 import { systemClock, wait } from '../platform/system-clock.ts';
+import { limitYoungHeap } from '../platform/young-heap.ts';
 import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
 import {
   backlogBytesMax,
+  endMs,
   handshakeMs,
   heldBytesMax,
   heldMs,
@@ -13,13 +15,23 @@ import {
   restartMinMs,
 } from './limits.ts';
 import { LineRelay } from './line-relay.ts';
-import { type ServerProcess, startServerProcess } from './server-process.ts';
-import { Session, type SessionPorts } from './session.ts';
+import type { LinkFailure, ServerLink, StartServer } from './server-link.ts';
+import { Session } from './session.ts';
+import type { SessionPorts } from './session-ports.ts';
+
+/** The part of a readable stream that is used. */
+export interface ClientInput {
+  on(event: 'data', read: (chunk: Buffer) => void): unknown;
+  once(event: 'end' | 'error', run: () => void): unknown;
+  removeAllListeners(event: 'data'): unknown;
+  pause(): unknown;
+  resume(): unknown;
+}
 
 export interface StdioProxyOptions {
-  readonly command: readonly string[];
+  readonly start: StartServer;
   /** The streams of the client. */
-  readonly input: Readable;
+  readonly input: ClientInput;
   readonly output: Writable;
   readonly openJudge: SessionPorts['openJudge'];
   readonly onJudgeFailed: SessionPorts['onJudgeFailed'];
@@ -33,14 +45,7 @@ export interface StdioProxyOptions {
 
 /** Runs the proxy until the client or the server is gone; returns the exit code. */
 export async function runStdioProxy(options: StdioProxyOptions): Promise<number> {
-  const { command, report } = options;
-  const server = await startServerProcess(command);
-  if ('error' in server) {
-    const { code, message } = server.error;
-    report(code === 'ENOENT' ? `command not found: ${JSON.stringify(command[0])}` : message);
-    return code === 'ENOENT' ? 127 : 126;
-  }
-  return new StdioProxy(options, server).run();
+  return new StdioProxy(options).run();
 }
 
 class StdioProxy {
@@ -48,7 +53,7 @@ class StdioProxy {
   readonly #session: Session;
   readonly #toServer: LineRelay;
   readonly #toClient: LineRelay;
-  #server: ServerProcess;
+  #server!: ServerLink;
   #isClientGone = false;
   /** Requests that wait while the server is started again. */
   #held: PassThrough | undefined;
@@ -57,23 +62,32 @@ class StdioProxy {
   /** Restarts without an answer in between. */
   #restarts = 0;
   #answersBefore = 0;
+  readonly #limitHeap = limitYoungHeap();
 
-  constructor(options: StdioProxyOptions, server: ServerProcess) {
+  constructor(options: StdioProxyOptions) {
     this.#options = options;
-    this.#server = server;
     const { openJudge, onJudgeFailed } = options;
     this.#session = new Session({
       toClient: (line) => this.#answerClient(line),
       toServer: (line) => this.#toServer.inject(line),
       openJudge,
       onJudgeFailed,
+      report: options.report,
     });
-    this.#toServer = new LineRelay(server.input, this.#session.fromClient);
+    this.#toServer = new LineRelay(new PassThrough(), this.#session.fromClient);
     this.#toClient = new LineRelay(options.output, this.#session.fromServer);
   }
 
   async run(): Promise<number> {
-    const { input, output, stopSignal } = this.#options;
+    const { input, output, report, stopSignal } = this.#options;
+    const server = await this.#start();
+    if ('error' in server) {
+      const { code, message, path } = server.error;
+      report(code === 'ENOENT' ? `command not found: ${JSON.stringify(path)}` : message);
+      return code === 'ENOENT' ? 127 : 126;
+    }
+    this.#server = server;
+    this.#toServer.sink = server.input;
     const leaving = new AbortController();
     const left = new Promise<'client' | 'stopped'>((resolve) => {
       this.#connectClient(() => resolve('client'));
@@ -97,6 +111,10 @@ class StdioProxy {
     return exitCodeOf(exit);
   }
 
+  #start(): Promise<ServerLink | LinkFailure> {
+    return this.#options.start((...lost) => this.#session.loseRequest(...lost));
+  }
+
   /** Answers what the server has left open. A server that never answered is not started again. */
   #mayRestart(exit: ProcessExit): boolean {
     const { restarts } = this.#options;
@@ -109,6 +127,7 @@ class StdioProxy {
     const { input, output } = this.#options;
     input.on('data', (chunk: Buffer) => {
       this.#toServer.push(chunk);
+      this.#limitHeap();
       if (this.#longWait !== undefined) this.#session.loseServer(this.#longWait, false);
       if (this.#toServer.isFull) input.pause();
     });
@@ -128,13 +147,14 @@ class StdioProxy {
   }
 
   /** Connects a server, each side read no faster than the other takes it. */
-  #connectServer({ input: serverInput, output: serverOutput }: ServerProcess): void {
+  #connectServer({ input: serverInput, output: serverOutput }: ServerLink): void {
     const { input, output } = this.#options;
     serverInput.on('drain', () => {
       if (output.writableLength < backlogBytesMax) input.resume();
     });
     serverOutput.on('data', (chunk: Buffer) => {
       this.#toClient.push(chunk);
+      this.#limitHeap();
       if (this.#toClient.isFull) serverOutput.pause();
     });
     serverOutput.once('end', () => this.#toClient.end());
@@ -156,7 +176,7 @@ class StdioProxy {
       this.#hold(waitMs > heldMs ? reason : undefined);
       await wait(systemClock, waitMs, left);
       if (left.aborted) return false;
-      const server = await startServerProcess(this.#options.command);
+      const server = await this.#start();
       if ('error' in server) reason = 'The MCP server could not be started.';
       else if (await this.#introduce(server, left)) return true;
       else reason = 'The MCP server did not answer its handshake.';
@@ -179,7 +199,7 @@ class StdioProxy {
   }
 
   /** Repeats the handshake with a server that was started again, and passes on what was held. */
-  async #introduce(server: ServerProcess, left: AbortSignal): Promise<boolean> {
+  async #introduce(server: ServerLink, left: AbortSignal): Promise<boolean> {
     const { handshake } = this.#session;
     const { input, report } = this.#options;
     this.#server = server;
@@ -199,14 +219,18 @@ class StdioProxy {
     this.#longWait = undefined;
     this.#toServer.sink = server.input;
     this.#answersBefore = this.#session.answers;
+    this.#session.readRestart();
     input.resume();
     return true;
   }
 
   async #endServer(cause: 'client' | 'stopped'): Promise<ProcessExit> {
     const reason = this.#options.stopSignal?.reason as unknown;
-    if (cause === 'client') await this.#server.end();
-    else await this.#server.signal(reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
+    if (cause === 'client') {
+      // Calls that wait for the judge are passed on before.
+      await Promise.race([this.#session.opening, wait(systemClock, endMs)]);
+      await this.#server.end();
+    } else await this.#server.signal(reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
     return this.#server.ended;
   }
 }

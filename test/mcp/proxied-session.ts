@@ -6,6 +6,7 @@ import { createSwitchgear, type SwitchgearOptions } from '../../src/index.ts';
 import { createJudge } from '../../src/mcp/judge.ts';
 import { LineRelay } from '../../src/mcp/line-relay.ts';
 import { Session } from '../../src/mcp/session.ts';
+import { openToolPins } from '../../src/mcp/tool-pins.ts';
 import type { Approver } from '../../src/ports/approver.ts';
 import { simulatedClock } from '../../src/testing/index.ts';
 
@@ -34,10 +35,12 @@ export class Kept extends Writable {
 export interface SessionSetup extends Omit<SwitchgearOptions, 'log' | 'env'> {
   /** Whether the client asks its person for approvals. */
   readonly asksClient?: boolean;
+  /** The command of the server. */
+  readonly command?: readonly string[];
 }
 
 export function proxiedSession(
-  { asksClient = false, ...options }: SessionSetup = {},
+  { asksClient = false, command = ['docs-server'], ...options }: SessionSetup = {},
   server = 'docs',
   sinks: { readonly client?: Writable; readonly server?: Writable } = {},
 ) {
@@ -59,6 +62,7 @@ export function proxiedSession(
     task ??= startTask(runtime, { parent: null }, undefined);
     return task;
   };
+  const reports: string[] = [];
   const client = new Kept();
   const serverInput = new Kept();
   const session: Session = new Session({
@@ -66,11 +70,12 @@ export function proxiedSession(
     toServer: (line) => toServer.inject(line),
     openJudge: async (client) => {
       asked = client.approver;
-      return createJudge(runtime, server, findTask);
+      return createJudge(runtime, server, findTask, undefined, await openToolPins(runtime, server, command));
     },
     onJudgeFailed(error) {
       throw error;
     },
+    report: (line) => void reports.push(line),
   });
   const toServer = new LineRelay(sinks.server ?? serverInput, session.fromClient);
   const toClient = new LineRelay(sinks.client ?? client, session.fromServer);
@@ -82,6 +87,7 @@ export function proxiedSession(
     client,
     server: serverInput,
     session,
+    reports,
     fromClient: (frame: unknown) => toServer.push(Buffer.isBuffer(frame) ? frame : line(frame)),
     fromServer: (frame: unknown) => toClient.push(Buffer.isBuffer(frame) ? frame : line(frame)),
     /** Opens the judge, as the handshake of a client does. */

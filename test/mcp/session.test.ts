@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pendingMax } from '../../src/mcp/limits.ts';
 import { type Frame, proxiedSession, turn } from './proxied-session.ts';
 
 type Proxy = ReturnType<typeof proxiedSession>;
@@ -339,4 +340,14 @@ test('requests that come while the server is away are answered, and count for no
   assert.equal((proxy.client.frames.find(({ id }) => id === 'x')?.error as Frame | undefined)?.code, 7501);
   assert.equal(proxy.gear.breaker('mcp__docs').stats.totalFailures, 0);
   assert.equal(proxy.gear.breaker('mcp__docs__one').stats.totalFailures, 0);
+});
+
+test('requests that were cancelled, which servers do not answer, leave room for calls', async () => {
+  const proxy = proxiedSession();
+  await proxy.open();
+  for (let n = 0; n < pendingMax; n++) {
+    proxy.fromClient({ jsonrpc: '2.0', id: `r${n}`, method: 'resources/read', params: { uri: 'a' } });
+    proxy.fromClient({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: `r${n}` } });
+  }
+  assert.equal(proxy.call('read').isPassed, true);
 });

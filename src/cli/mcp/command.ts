@@ -1,20 +1,24 @@
 /** The command `switchgear mcp`: starts an MCP server and judges the calls of its tools. */
 
-import { basename } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
+import type { StartServer } from '../../mcp/server-link.ts';
+import { startServerProcess } from '../../mcp/server-process.ts';
 import { runStdioProxy } from '../../mcp/stdio-proxy.ts';
-import { type Command, readArgs, type Terminal, usageError } from '../command.ts';
-import type { McpCommandOptions } from './open-judge.ts';
-
-const valueOptions = ['--store', '--policy', '--name', '--agent', '--session'];
-const knownSwitches = ['--no-restart'];
+import type { Command, Terminal } from '../command.ts';
+import type { Judges } from './open-judge.ts';
+import { type McpCommandOptions, parseMcpOptions } from './options.ts';
 
 export const command: Command = {
-  usage: ['mcp [options] -- COMMAND …       put a breaker in front of an MCP server'],
+  usage: ['mcp [options] -- COMMAND … | --url URL   put a breaker in front of an MCP server'],
   details: [
     '',
     'Write this command before the server in the configuration of an MCP client. All messages pass unchanged; calls of',
     'tools are judged.',
+    '  --url URL       a server that is reached by HTTP, instead of a command',
+    "  --header 'NAME: VALUE'  a header of each request to it; ${VARIABLE} is taken from the environment",
+    '  --headers-from VARIABLE  more headers, as lines of a variable of the environment',
+    '  --listen PORT   let clients connect by HTTP to this port of 127.0.0.1, instead of stdin',
+    '  --config FILE --server NAME  a server of the configuration of a client',
     '  --name NAME     the name of the server, as its client knows it; by default from the command',
     '  --agent NAME    the name of the agent; by default that of the client',
     '  --session NAME  the session of the calls; by default a new one',
@@ -27,68 +31,58 @@ export const command: Command = {
 };
 
 async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
-  const options = parseMcpOptions(args);
+  const options = await parseMcpOptions(args, terminal);
   const stop = new AbortController();
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = (name: NodeJS.Signals) => stop.abort(name);
   for (const name of names) process.on(name, onSignal);
-  const closing = Promise.withResolvers<void>();
-  let opened: Promise<unknown> | undefined;
+  const report = (line: string) => terminal.err(`switchgear: ${line}`);
+  const opening = lazyJudges(options, terminal);
+  const judged = {
+    openJudge: opening.open,
+    onJudgeFailed: (error: unknown) => report(`calls are refused: ${describeError(error)}`),
+    report,
+  };
   try {
+    if (options.listen !== undefined) {
+      const { runListener } = await import('./listen.ts');
+      return await runListener(options, options.listen, { ...judged, stopSignal: stop.signal });
+    }
     return await runStdioProxy({
-      command: options.command,
+      ...judged,
+      start: await createStart(options, report),
       restarts: options.restarts,
       input: process.stdin,
       output: process.stdout,
       stopSignal: stop.signal,
-      report: (line) => terminal.err(`switchgear: ${line}`),
-      async openJudge(client) {
-        const { openJudge } = await import('./open-judge.ts');
-        const { judge, closed } = openJudge(options, terminal, client, closing.promise);
-        opened = closed;
-        return judge;
-      },
-      onJudgeFailed: (error) => terminal.err(`switchgear: calls are refused: ${describeError(error)}`),
     });
   } finally {
     for (const name of names) process.removeListener(name, onSignal);
-    closing.resolve();
-    await opened;
+    await opening.close();
     // A client that does not close its end must not keep this process alive.
     process.stdin.destroy();
   }
 }
 
-function parseMcpOptions(args: readonly string[]): McpCommandOptions {
-  const separator = args.indexOf('--');
-  if (separator === -1)
-    throw usageError('mcp: write the command of the server after --, as in: mcp -- npx some-server');
-  const command = args.slice(separator + 1);
-  if (command.length === 0) throw usageError('mcp: no command after --');
-  const parsedArgs = readArgs(args.slice(0, separator), knownSwitches, 0, valueOptions);
-  const { values, switches } = parsedArgs;
+/** What judges need is loaded with the first one. */
+function lazyJudges(options: McpCommandOptions, terminal: Terminal): Judges {
+  let loading: Promise<Judges> | undefined;
   return {
-    parsedArgs,
-    command,
-    name: values.get('--name') ?? nameFromCommand(command),
-    agent: values.get('--agent'),
-    session: values.get('--session'),
-    restarts: !switches.has('--no-restart'),
+    async open(client, ended) {
+      loading ??= import('./open-judge.ts').then(({ createJudges }) => createJudges(options, terminal));
+      return (await loading).open(client, ended);
+    },
+    close: async () => (await loading)?.close(),
   };
 }
 
-/** Programs that run another one, which their arguments name. */
-const launchers = /^(npx|npm|pnpm|pnpx|yarn|bunx?|uvx?|pipx|deno|node|nodejs|python[\d.]*|docker|podman|sh|bash|env)$/;
-const launcherWords = new Set(['run', 'exec', 'x', 'dlx', 'tool']);
-
-/** The name of a server from its command: `npx -y @scope/weather@1.2 …` is `weather`. */
-function nameFromCommand([program = '', ...args]: readonly string[]): string {
-  const plain = basename(program).replace(/\.(exe|cmd)$/i, '');
-  const named = launchers.test(plain)
-    ? args.find((arg) => !arg.startsWith('-') && !launcherWords.has(arg) && !/^\w+=/.test(arg))
-    : undefined;
-  const last = basename((named ?? plain).replace(/(?<=.)@[\w.^~-]+$/, '')).replace(/\.(m?js|cjs|m?ts|py|sh)$/, '');
-  return last || plain || 'server';
+/** Starts the command, or connects with the URL. What HTTP needs is loaded only for a URL. */
+async function createStart({ server }: McpCommandOptions, report: (line: string) => void): Promise<StartServer> {
+  if (server.kind === 'command') return () => startServerProcess(server.command, server);
+  const { HttpServerLink } = await import('../../mcp/http/server-link.ts');
+  const { RemoteServer } = await import('../../mcp/http/remote-server.ts');
+  const remote = new RemoteServer(server.url, server.headers);
+  return (lose) => Promise.resolve(new HttpServerLink({ remote, report, lose }));
 }
 
 function describeError(error: unknown): string {

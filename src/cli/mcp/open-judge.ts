@@ -5,80 +5,100 @@ import { firstAnswer } from '../../approvers/first-answer.ts';
 import { unlimited } from '../../core/declare/setting.ts';
 import { secsMax } from '../../core/limits.ts';
 import type { Settings, TaskSettings } from '../../core/settings.ts';
-import { assembleSwitchgear, runtimeOf, startTask, type TaskState } from '../../guard/internal.ts';
+import {
+  assembleSwitchgear,
+  countError,
+  onHalt,
+  type Runtime,
+  runCallsVariable,
+  runtimeOf,
+  startTask,
+  type TaskState,
+  withRunCalls,
+} from '../../guard/internal.ts';
 import type { SessionClient } from '../../mcp/elicitation.ts';
 import { createJudge, type Judge } from '../../mcp/judge.ts';
 import { callSecs } from '../../mcp/limits.ts';
+import { openToolPins } from '../../mcp/tool-pins.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
+import type { PolicyEngine } from '../../ports/policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
+import { findRunAround } from '../../supervisor/guarded-agents.ts';
+import { reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { readProcessChain } from '../../supervisor/process-chain.ts';
-import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
-import type { ParsedArgs, Terminal } from '../command.ts';
+import { isAlive, type RunRecord, readStoredRun } from '../../supervisor/run-record.ts';
+import { makeStoreWithoutHalts } from '../../supervisor/store-beside-run.ts';
+import type { Terminal } from '../command.ts';
 import { loadHookPolicy } from '../hook/session-policy.ts';
 import { placeOnStore } from '../policy/load-policy.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
+import type { McpCommandOptions } from './options.ts';
 
-export interface McpCommandOptions {
-  readonly parsedArgs: ParsedArgs;
-  readonly command: readonly string[];
-  /** The name of the server. */
-  readonly name: string;
-  readonly agent: string | undefined;
-  readonly session: string | undefined;
-  readonly restarts: boolean;
+/** The judges of one process: one for each session of a client, on one store. */
+export interface Judges {
+  /** Opens the judge of a session, until it has ended. The first one opens the store. */
+  open(client: SessionClient, ended?: Promise<unknown>): Promise<Judge>;
+  /** Closes the store, after what is to be written there was written. */
+  close(): Promise<void>;
 }
 
-export interface OpenedJudge {
-  readonly judge: Promise<Judge>;
-  /** Resolves when the store is closed. */
-  readonly closed: Promise<void>;
-}
-
-/**
- * Opens the judge. The store stays open until `closing` resolves.
- */
-export function openJudge(
-  options: McpCommandOptions,
-  terminal: Terminal,
-  client: SessionClient,
-  closing: Promise<void>,
-): OpenedJudge {
-  const opened = Promise.withResolvers<Judge>();
-  const work = async (store: Store) => {
-    const { judge, dispose } = await makeJudge(store, options, terminal, client);
-    opened.resolve(judge);
-    await closing;
-    await store.shared?.settled();
-    dispose();
+export function createJudges(options: McpCommandOptions, terminal: Terminal): Judges {
+  const closing = Promise.withResolvers<void>();
+  const disposals = new Set<() => void>();
+  let opening: Promise<Store> | undefined;
+  let closed: Promise<void> | undefined;
+  const openStore = (): Promise<Store> => {
+    const opened = Promise.withResolvers<Store>();
+    const work = async (store: Store) => {
+      opened.resolve(store);
+      await closing.promise;
+      await store.shared?.settled();
+      for (const dispose of disposals) dispose();
+    };
+    const { parsedArgs } = options;
+    const isMemory = (parsedArgs.values.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory';
+    const working = isMemory
+      ? work(memoryStore(systemClock))
+      : withStore(findStoreAddress(parsedArgs, terminal), work, { verify: false, onLoss: terminal.err });
+    closed = working.catch(opened.reject);
+    return opened.promise;
   };
-  const { parsedArgs } = options;
-  const isMemory = (parsedArgs.values.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory';
-  const closed = isMemory
-    ? work(memoryStore(systemClock))
-    : withStore(findStoreAddress(parsedArgs, terminal), work, { verify: false, onLoss: terminal.err });
-  return { judge: opened.promise, closed: closed.catch(opened.reject) };
+  return {
+    async open(client, ended) {
+      opening ??= openStore();
+      const { judge, dispose } = await makeJudge(await opening, options, terminal, client);
+      disposals.add(dispose);
+      void ended?.then(() => {
+        if (disposals.delete(dispose)) dispose();
+      });
+      return judge;
+    },
+    async close() {
+      closing.resolve();
+      await closed;
+    },
+  };
 }
 
 async function makeJudge(
   store: Store,
-  { parsedArgs, name, agent, session }: McpCommandOptions,
+  { parsedArgs, name, agent, session, server, listen }: McpCommandOptions,
   terminal: Terminal,
   client: SessionClient,
 ): Promise<{ readonly judge: Judge; readonly dispose: () => void }> {
   const { env } = terminal;
   const policyOption = parsedArgs.values.get('--policy');
   const { policy, inForce } = await loadHookPolicy(policyOption, terminal, placeOnStore(store, terminal));
-  const run = env.SWITCHGEAR_TASK ? await readStoredRun(store, env.SWITCHGEAR_TASK) : undefined;
-  // The run counts all calls of its agent, so they must not be counted again here.
-  const isInRun = run?.state === 'running' && isAlive(run.owner);
+  const run = await findRun(store, env, listen === undefined);
+  const isInRun = run !== undefined;
   const gear = assembleSwitchgear(
     {
       agent: agent ?? client.name ?? 'mcp-client',
-      session: session ?? (env.SWITCHGEAR_SESSION || `mcp-${uniqueId()}`),
-      store,
+      session: session ?? (env.SWITCHGEAR_SESSION || run?.session || `mcp-${uniqueId()}`),
+      store: isInRun ? makeStoreWithoutHalts(store) : store,
       ...(policy && { policy }),
       approver: firstAnswer(client.approver, cardApprover({ store })),
       env: {},
@@ -86,20 +106,71 @@ async function makeJudge(
       log: 'silent',
     },
     {
-      ...(policy && { policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine }),
+      ...((policy || run?.calls) && { policyEngine: await loadPolicyEngine(run?.calls) }),
       settings: (settings) => allowLongCalls(settings, policy),
-      spendsJointBudgets: !isInRun,
+      // The run counts all calls of its agent on joint budgets. Those of a program it has to be told.
+      spendsJointBudgets: !isInRun || run.calls !== undefined,
       haltActions: ['dismiss'],
+      layer: 'mcp',
       limitQuestions: 'none',
     },
   );
   const runtime = runtimeOf(gear);
+  const pins = await openToolPins(runtime, name, server.kind === 'command' ? server.command : [server.url.href]);
+  // Clients by HTTP are not above this process.
+  const listHosts = () => (listen === undefined ? readProcessChain().links : []);
   let task: TaskState | undefined;
   const findTask = () => {
-    task ??= startTask(runtime, { parent: null, limits: makeTaskLimits(policy, isInRun) }, undefined);
-    return task;
+    if (task !== undefined) return task;
+    const started = startTask(runtime, { parent: null, limits: makeTaskLimits(policy, isInRun) }, undefined);
+    if (isInRun) onHalt(started, () => void reportHalt(runtime, store, run, started));
+    task = started;
+    return started;
   };
-  return { judge: createJudge(runtime, name, findTask, () => readProcessChain().links), dispose: () => gear.dispose() };
+  return {
+    judge: createJudge(runtime, name, findTask, listHosts, pins),
+    dispose: () => gear.dispose(),
+  };
+}
+
+/**
+ * Finds the run around this process: by the processes above it, since clients start servers with few of their
+ * variables, or by its variable.
+ * @param isBelow Whether the clients are above this process.
+ */
+async function findRun(store: Store, env: Terminal['env'], isBelow: boolean): Promise<RunRecord | undefined> {
+  const around = isBelow && store.shared !== undefined ? await findRunAround(store, env) : undefined;
+  const run = around ?? (env.SWITCHGEAR_TASK ? await readStoredRun(store, env.SWITCHGEAR_TASK) : undefined);
+  return run?.state === 'running' && isAlive(run.owner) ? run : undefined;
+}
+
+/** The engine of the policy. Below a program it counts calls for the run, in place of the joint budgets. */
+async function loadPolicyEngine(calls: string | undefined): Promise<PolicyEngine> {
+  const { policyEngine } = await import('../../guard/create-switchgear.ts');
+  if (calls === undefined) return policyEngine;
+  return {
+    ...policyEngine,
+    apply(input, env) {
+      const budgets = withRunCalls(undefined, policyEngine.createEmptyBudgets, { [runCallsVariable]: calls });
+      return { ...policyEngine.apply(input ?? {}, env), budgets };
+    },
+  };
+}
+
+/** Tells the run that its agent must end: the run halts with the same reason, and has the card. */
+async function reportHalt(
+  runtime: Runtime,
+  store: Store,
+  run: RunRecord,
+  { haltStop, halt }: TaskState,
+): Promise<void> {
+  // The run reads the number of calls itself, and an operator has told each task.
+  if (haltStop === undefined || haltStop.control === 'operator' || haltStop.code === 'tool_call_limit') return;
+  try {
+    await reportHookHalt(store, run.task, { stop: haltStop, name: halt?.name ?? '' });
+  } catch (error) {
+    countError(runtime, 'run', error);
+  }
 }
 
 /** Whether a policy sets a setting, in general or for an agent. */

@@ -1,8 +1,8 @@
 /** Finds out whose token or session a request has; slows down who guesses. */
 
 import type { IncomingMessage } from 'node:http';
+import { HttpError } from '../../http/http-error.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
-import { HttpError } from './http-error.ts';
 import { failedAddressesMax, failedTokenDelayMs, failedTokensMax, failedTokensWindowMs } from './limits.ts';
 import { findSession, findToken, type Role, type TokenRecord } from './tokens.ts';
 

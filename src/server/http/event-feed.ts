@@ -5,9 +5,9 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Entry } from '../../core/event.ts';
+import { HttpError } from '../../http/http-error.ts';
 import { findLastSeq, readJournalEntries } from '../../operator/journal.ts';
 import type { CrossProcessStore, StoreHint } from '../../ports/store.ts';
-import { HttpError } from './http-error.ts';
 import {
   streamBeatMs,
   streamBufferMax,
@@ -67,7 +67,10 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
       last = await findLastSeq(shared);
       stopTimers = [() => cancelPoll(), repeat(streamBeatMs, beat), shared.watch(onHint)];
       schedulePoll();
-    })();
+    })().catch((error: unknown) => {
+      starting = undefined; // The next client tries again.
+      throw error;
+    });
     return starting;
   }
 
@@ -110,8 +113,9 @@ export function createEventFeed(store: CrossProcessStore): EventFeed {
 
   /** Begins again after the store was away: its journal may be another one. */
   async function restart(): Promise<void> {
-    const newest = await findLastSeq(shared);
-    if (newest >= last) return;
+    const newest = await findLastSeq(shared).catch(() => undefined);
+    // The polls after a failed read find what is new; only a read that succeeded tells of another journal.
+    if (newest === undefined || newest >= last) return;
     last = newest;
     setBuffer([]);
     for (const client of clients) resynchronize(client);

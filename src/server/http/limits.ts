@@ -10,10 +10,11 @@ export const requestBytesMax = 65_536;
 export const requestTimeoutMs = 10_000;
 export const answerRowsMax = 1_000;
 /**
- * Tokens of a store, how long a session of a browser lasts, wrong tokens of one address in one minute, and how long the
- * answer to each further one is delayed.
+ * Tokens of a store, sessions of one token, how long a session of a browser lasts, wrong tokens of one address in one
+ * minute, and how long the answer to each further one is delayed.
  */
 export const serverTokensMax = 100;
+export const tokenSessionsMax = 32;
 export const sessionKeepMs = 43_200_000;
 export const failedTokensMax = 10;
 export const failedTokenDelayMs = 250;

@@ -1,7 +1,8 @@
 /** Writes answers: JSON, text or an error, always with the headers that keep browsers from using them elsewhere. */
 
 import type { ServerResponse } from 'node:http';
-import { type HttpError, toHttpError } from './http-error.ts';
+import type { HttpError } from '../../http/http-error.ts';
+import { toHttpError } from './to-http-error.ts';
 
 /** The headers of every answer. */
 export const securityHeaders: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import type { Authenticator, Principal } from './authenticate.ts';
 import type { EventFeed } from './event-feed.ts';
 import { type Checked, type ObjectSchema, objectSchema } from './schema.ts';
+import type { TokenRecord } from './tokens.ts';
 
 /** Libraries whose names and labels the metrics of breakers can have, too. */
 export const metricCompats = ['resilience4j'] as const;
@@ -52,6 +53,8 @@ export interface RouteCall<Q = Readonly<Record<string, unknown>>, B = Readonly<R
   readonly response: ServerResponse;
   /** The person behind the request; throws `operator_required` if the request comes from a guarded agent. */
   readonly authorize: (effect: OperatorRequest['effect'], note?: string) => Promise<Operator>;
+  /** The name that answers and orders of the holder of a token get. */
+  readonly nameHolder: (token: TokenRecord) => string;
 }
 
 /** A route of the API. */

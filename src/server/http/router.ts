@@ -2,10 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cleanLine } from '../../core/foreign-text.ts';
-import { authorizeTokenHolder } from '../../operator/authorize-token.ts';
-import type { Principal } from './authenticate.ts';
-import { HttpError } from './http-error.ts';
-import { readJsonBody } from './read-body.ts';
+import { HttpError } from '../../http/http-error.ts';
 import {
   checkContentType,
   checkHost,
@@ -15,11 +12,13 @@ import {
   type HostRules,
   isNavigation,
   parseRequestTarget,
-} from './request-checks.ts';
+} from '../../http/request-checks.ts';
+import { authorizeTokenHolder } from '../../operator/authorize-token.ts';
+import { readJsonBody } from './read-json-body.ts';
 import { sendError, sendValue } from './respond.ts';
 import type { Route, RouteCall, ServerContext } from './route.ts';
 import { checkObject, checkQuery } from './schema.ts';
-import { startTokenName } from './tokens.ts';
+import { startTokenName, type TokenRecord } from './tokens.ts';
 
 /** The parts of a router. */
 export interface RouterOptions {
@@ -73,17 +72,18 @@ async function answerRequest(
     authorize: (effect, note) =>
       authorizeTokenHolder(context.store, {
         effect,
-        by: namePerson(principal!, request, userHeader),
+        by: namePerson(principal!.token, request, userHeader),
         note,
         connection: request.socket,
       }),
+    nameHolder: (token) => namePerson(token, request, userHeader),
   };
   const value = await route.handle(call);
   if (value !== undefined) sendValue(response, value);
 }
 
 /** The name of the person behind a request: from the proxy, from the token, or the user who started the server. */
-function namePerson({ token }: Principal, { headers }: IncomingMessage, userHeader: string | undefined): string {
+function namePerson(token: TokenRecord, { headers }: IncomingMessage, userHeader: string | undefined): string {
   const name = userHeader === undefined ? undefined : headers[userHeader];
   if (typeof name === 'string' && name !== '') return `${cleanLine(name).slice(0, 100)} (${token.name})`;
   return token.name === startTokenName ? token.by : token.name;

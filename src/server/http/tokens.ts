@@ -3,12 +3,13 @@
  * reader of the store cannot use them.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { quoteValue } from '../../core/quote.ts';
-import type { Change, CrossProcessStore } from '../../ports/store.ts';
-import { serverTokensMax, sessionKeepMs } from './limits.ts';
+import { changeCell, hasHash, hashText, makeSecret, secretNamePattern } from '../../http/stored-secrets.ts';
+import type { CrossProcessStore } from '../../ports/store.ts';
+import { serverTokensMax, sessionKeepMs, tokenSessionsMax } from './limits.ts';
 
 /** A viewer only reads; an operator also decides. */
 export type Role = 'operator' | 'viewer';
@@ -39,18 +40,19 @@ export const startTokenName = 'start';
 
 const tokenPrefix = 'server-token/';
 const sessionPrefix = 'server-session/';
-const namePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/i;
+/** The cells that list the keys of the sessions of a token, the oldest first. */
+const sessionListPrefix = 'server-sessions/';
 
 /** Makes a token that no store has. */
 export function makeToken(name: string, role: Role, by: string, wallMs: number) {
-  const secret = randomBytes(32).toString('base64url');
-  const record: TokenRecord = { name, role, hash: hashText(secret), addedWallMs: wallMs, by };
+  const { secret, hash } = makeSecret();
+  const record: TokenRecord = { name, role, hash, addedWallMs: wallMs, by };
   return { token: `${name}.${secret}`, record };
 }
 
 /** Adds a token to the store and returns its text, which cannot be read again; a card reports an operator's token. */
 export async function addToken(store: CrossProcessStore, name: string, role: Role, by: string): Promise<string> {
-  if (!namePattern.test(name) || name === startTokenName)
+  if (!secretNamePattern.test(name) || name === startTokenName)
     throw new SwitchgearError(
       'invalid_argument',
       `a token must be named by 1 to 40 letters, digits, dashes or underscores, and not start, got ${quoteValue(name)}`,
@@ -91,7 +93,7 @@ export async function listTokens({ shared }: CrossProcessStore): Promise<readonl
 /** Revokes a token; its sessions end with it. */
 export async function revokeToken(store: CrossProcessStore, name: string): Promise<void> {
   const isRevoked =
-    namePattern.test(name) &&
+    secretNamePattern.test(name) &&
     (await changeCell<TokenRecord>(store, tokenKey(name), (before) => (before === null ? undefined : null)));
   if (!isRevoked) throw new SwitchgearError('not_found', `there is no token ${quoteValue(name)} in this store`);
   store.drop(tokenKey(name));
@@ -107,8 +109,7 @@ export async function findToken(
   const at = text.indexOf('.');
   const [name, secret] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
   const record = await readRecord(store, own, name);
-  const isSame = timingSafeEqual(Buffer.from(hashText(secret)), Buffer.from(record?.hash ?? hashText('')));
-  return isSame ? record : undefined;
+  return hasHash(secret, record?.hash) ? record : undefined;
 }
 
 async function readRecord(
@@ -118,14 +119,22 @@ async function readRecord(
 ): Promise<TokenRecord | undefined> {
   const found = own.find((each) => each.name === name);
   if (found !== undefined) return found;
-  return namePattern.test(name) ? readCell<TokenRecord>(store, tokenKey(name)) : undefined;
+  return secretNamePattern.test(name) ? readCell<TokenRecord>(store, tokenKey(name)) : undefined;
 }
 
-/** Opens a session of a token and returns its id. */
+/** Opens a session of a token and returns its id. A token has at most 32 sessions, and the oldest one ends. */
 export async function openSession(store: CrossProcessStore, { name, hash }: TokenRecord): Promise<string> {
   const id = randomBytes(32).toString('base64url');
   const session: SessionRecord = { token: name, hash, untilMs: store.clock.nowMs() + sessionKeepMs };
   await changeCell<SessionRecord>(store, sessionKey(id), () => session, sessionKeepMs);
+  let ended: readonly string[] = [];
+  const add = (before: readonly string[] | null) => {
+    const keys = [...(before ?? []), sessionKey(id)];
+    ended = keys.slice(0, -tokenSessionsMax);
+    return keys.slice(-tokenSessionsMax);
+  };
+  await changeCell<readonly string[]>(store, sessionListPrefix + hash, add, sessionKeepMs);
+  for (const key of ended) await endSession(store, key);
   return id;
 }
 
@@ -143,12 +152,16 @@ export async function findSession(
 
 /** Ends a session. */
 export async function closeSession(store: CrossProcessStore, id: string): Promise<void> {
-  await changeCell<SessionRecord>(store, sessionKey(id), (before) => (before === null ? undefined : null));
-  store.drop(sessionKey(id));
+  const record = await readCell<SessionRecord>(store, sessionKey(id));
+  await endSession(store, sessionKey(id));
+  const remove = (before: readonly string[] | null) => (before ?? []).filter((key) => key !== sessionKey(id));
+  if (record !== undefined)
+    await changeCell<readonly string[]>(store, sessionListPrefix + record.hash, remove, sessionKeepMs);
 }
 
-function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+async function endSession(store: CrossProcessStore, key: string): Promise<void> {
+  await changeCell<SessionRecord>(store, key, (before) => (before === null ? undefined : null));
+  store.drop(key);
 }
 
 /** The last character is in no name: no key begins with another one. */
@@ -163,27 +176,4 @@ function sessionKey(id: string): string {
 async function readCell<T>({ shared }: CrossProcessStore, key: string): Promise<T | undefined> {
   const [row] = await shared.read(key, 1);
   return row?.key === key ? ((row.state as T | null) ?? undefined) : undefined;
-}
-
-/** Changes a cell of one record; false if `change` returns undefined. */
-async function changeCell<T>(
-  store: CrossProcessStore,
-  key: string,
-  change: (before: T | null) => T | null | undefined,
-  keepMs?: number,
-): Promise<boolean> {
-  const cell = store.cell<T | null>(key, () => null, keepMs === undefined ? {} : { keepMs });
-  const cellChange: Change<T | null> = {
-    cell,
-    update(before) {
-      const state = change(before);
-      return state === undefined ? 'refuse' : { state };
-    },
-  };
-  const result = await store.shared.commit({ changes: [cellChange as Change] });
-  store.shared.evict?.(key);
-  if (result.status === 'committed') return true;
-  if (result.status === 'rejected' && result.by === 'cell') return false;
-  const reason = result.status === 'unavailable' ? result.reason : 'the store is full or away';
-  throw new SwitchgearError('store_unreachable', `the store did not accept the change: ${reason}`);
 }

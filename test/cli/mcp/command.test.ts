@@ -107,6 +107,7 @@ test('a trip is seen by another proxy on the same store', async () => {
     const third = start({}, own);
     assert.match((await third.call('fail')).content[0]!.text, /out of order/);
     third.end();
+    await third.exited;
   } finally {
     own.clear();
   }

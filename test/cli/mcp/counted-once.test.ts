@@ -37,10 +37,11 @@ interface AgentOptions {
   readonly hookEnv?: Readonly<Record<string, string>>;
   /** The task of a run around the agent. */
   readonly run?: string;
+  readonly host?: string;
 }
 
-async function startAgent(policy: string, { store, hookEnv = {}, run }: AgentOptions = {}): Promise<Agent> {
-  const session = newSession();
+async function startAgent(policy: string, { store, hookEnv = {}, run, host }: AgentOptions = {}): Promise<Agent> {
+  const session = newSession(host);
   if (run !== undefined) writeRunAround(session, run);
   const runEnv = run === undefined ? {} : { SWITCHGEAR_TASK: run };
   const address = store ?? session.store;
@@ -127,6 +128,62 @@ test('frequency rules and joint budgets count a call once', async () => {
   assert.equal(await agent.call('big', works(3)), undefined, 'the budget is used up');
 });
 
+const callBudget = '[[budgets]]\nscope = "project"\nunit = "calls"\nlimit = 4\nwindow_secs = 3600\n';
+
+test('Codex sends the id of its hooks as callId: each call counts once, ended by a hook or not', async () => {
+  const agent = await startAgent(callBudget, { host: 'codex' });
+  const call = async (tool: string, input: object, callId: string) => {
+    const event = { tool_name: `mcp__scripted__${tool}`, tool_input: input, tool_use_id: callId, turn_id: 't' };
+    const { output } = await agent.hook({ ...event, hook_event_name: 'PreToolUse' });
+    if (output !== undefined) return undefined;
+    const _meta = { callId, 'x-codex-turn-metadata': { turn_id: 't' }, itemId: 'f', progressToken: ++ids };
+    const answer = await agent.proxy.request('tools/call', { name: tool, arguments: input, _meta });
+    const result = answer.result as ToolResult;
+    // Codex runs no hook after an MCP tool that failed.
+    if (!result.isError) await agent.hook({ ...event, hook_event_name: 'PostToolUse', tool_response: result });
+    return result;
+  };
+  assert.equal((await call('big', fails(1), 'call_1'))?.isError, true);
+  assert.equal((await call('big', works(2), 'call_2'))?.isError, false);
+  assert.equal((await call('big', fails(3), 'call_3'))?.isError, true);
+  assert.equal((await call('big', works(4), 'call_4'))?.isError, false);
+  assert.equal(await call('big', works(5), 'call_5'), undefined, 'the budget of four is used up');
+  const counted = agent.entries('failure-counted').filter(({ name }) => name === 'mcp__scripted__big');
+  assert.deepEqual(
+    counted.map(({ actual }) => actual),
+    [1, 1],
+  );
+});
+
+test('Gemini CLI has other names of tools and no ids: each call counts once', async () => {
+  const agent = await startAgent(callBudget, { host: 'gemini' });
+  const mcp_context = { server_name: 'scripted', tool_name: 'big' };
+  const call = async (input: object) => {
+    const event = { tool_name: 'mcp_scripted_big', tool_input: input, mcp_context };
+    const { output } = await agent.hook({ ...event, hook_event_name: 'BeforeTool' });
+    if (output !== undefined) return undefined;
+    const result = await request(agent.proxy, 'big', input);
+    const error = result.isError ? { error: { message: 'failed', type: 'mcp_tool_error' } } : {};
+    await agent.hook({ ...event, hook_event_name: 'AfterTool', tool_response: { llmContent: 'text', ...error } });
+    return result;
+  };
+  for (const at of [1, 2, 3, 4]) assert.equal((await call(fails(at)))?.isError, true, `call ${at}`);
+  assert.equal(await call(works(5)), undefined, 'the budget of four is used up');
+  assert.deepEqual(
+    agent.entries('failure-counted').map(({ name, actual }) => `${name} ${actual}`),
+    [1, 2, 3, 4].map((at) => `mcp__scripted__big ${at}`),
+  );
+});
+
+test('hooks of Gemini CLI and the proxy share the breaker of a tool', async () => {
+  const agent = await startAgent('', { host: 'gemini' });
+  for (let at = 1; at <= 5; at++) assert.equal((await request(agent.proxy, 'big', fails(at))).isError, true);
+  const mcp_context = { server_name: 'scripted', tool_name: 'big' };
+  const event = { tool_name: 'mcp_scripted_big', tool_input: works(6), mcp_context };
+  const { output } = await agent.hook({ ...event, hook_event_name: 'BeforeTool' });
+  assert.equal(output?.decision, 'deny');
+});
+
 test('loops and limits of the task are those of the hooks; the session of the proxy does not count', async () => {
   const agent = await startAgent('[task]\nmax_tool_calls = 8\n');
   let calls = 0;
@@ -154,6 +211,33 @@ test('a question that the terminal answered is not asked again by the proxy, and
     return 'asked';
   };
   assert.equal(await Promise.race([asked, isAsked()]), 'asked');
+});
+
+test('the id of an approved call does not approve another tool, or the same tool with other arguments', async () => {
+  const policy = '[[rules]]\ncondition = "ability:mcp__scripted__*"\naction = "confirm"\n';
+  const agent = await startAgent(policy, { hookEnv: { CLAUDE_CODE_ENTRYPOINT: 'cli' } });
+  const { id, pre } = makeCall('toolu_approved', 'echo', { at: 1, nonce: 'a' });
+  await agent.hook(pre);
+  // Equal fingerprints: a nonce does not count as a difference.
+  const others = [
+    ['big', { at: 1, nonce: 'a' }],
+    ['echo', { at: 2, nonce: 'a' }],
+    ['echo', { at: 1, nonce: 'b' }],
+  ] as const;
+  const answers: string[] = [];
+  for (const [tool, input] of others)
+    request(agent.proxy, tool, input, id).then(
+      () => answers.push(`${tool} ${JSON.stringify(input)}`),
+      () => undefined, // The proxy has ended.
+    );
+  const isOpen = () => agent.session.cards().filter(({ state }) => state === 'open').length === others.length;
+  while (!isOpen() && answers.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(answers, [], 'each of them is asked about');
+  assert.equal(
+    (await request(agent.proxy, 'echo', { at: 1, nonce: 'a' }, id)).isError,
+    false,
+    'the approved one is not',
+  );
 });
 
 test('a proxy alone counts, also beside the hooks of another agent, and hooks alone count', async () => {

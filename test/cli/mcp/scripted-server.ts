@@ -50,6 +50,10 @@ function read(line: string): void {
     const serverInfo = { name: 'scripted', version: '1', title: 'as it is' };
     const capabilities = { tools: {}, experimental: { unknown: { yes: true } } };
     answer(id, { protocolVersion: params.protocolVersion, capabilities, serverInfo, instructions: 'be kind' });
+  } else if (method === 'tools/list') {
+    const names = ['echo', 'fail', 'read_doc', 'env'];
+    const description = process.env.SCRIPTED_DESCRIPTION ?? 'a tool';
+    answer(id, { tools: names.map((name) => ({ name, description, inputSchema: { type: 'object' } })) });
   } else if (method === 'tools/call') {
     const input = params.arguments as Record<string, unknown> | undefined;
     log(`call ${params.name}`);

@@ -191,3 +191,41 @@ test('the end of the server ends its streams', async () => {
   await ended;
   store.close();
 });
+
+test('a journal that cannot be read moves no client and ends no stream; a later client is served', async () => {
+  const store = await kinds['in a file'](newPlace());
+  for (const message of ['one', 'two', 'three']) write(store, message);
+  await store.shared.settled();
+  let isAway = true;
+  const entries: CrossProcessStore['shared']['entries'] = async (...range) => {
+    if (isAway) throw new Error('away');
+    return store.shared.entries(...range);
+  };
+  let onHint: Parameters<CrossProcessStore['shared']['watch']>[0] = () => {};
+  const watch: CrossProcessStore['shared']['watch'] = (listener) => {
+    onHint = listener;
+    return () => {};
+  };
+  const shared = Object.create(store.shared, { entries: { value: entries }, watch: { value: watch } });
+  const server = await serve(Object.create(store, { shared: { value: shared } }) as CrossProcessStore);
+  const refused = await server.send('GET', '/api/events');
+  assert.ok(refused.status >= 500, `${refused.status}`);
+  isAway = false;
+  const { entries: received, events, end } = await listen(server, { 'last-event-id': '1' });
+  await until(() => received().length === 2);
+  isAway = true;
+  onHint({ type: 'recovered', reason: 'the store answers' });
+  write(store, 'four');
+  await store.shared.settled();
+  await until(() => events.some(({ event }) => event === 'store'));
+  isAway = false;
+  await until(() => received().length === 3);
+  assert.deepEqual(
+    received().map(({ id }) => id),
+    ['2', '3', '4'],
+  );
+  assert.ok(!events.some(({ event }) => event === 'resync'));
+  end();
+  await server.close();
+  store.close();
+});

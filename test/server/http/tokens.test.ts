@@ -85,6 +85,30 @@ test('a session ends with its logout, and a printed token with its server', asyn
   store.close();
 });
 
+test('a token has at most 32 sessions, of which the oldest ends for a new one', async () => {
+  const store = await kinds['in a file'](newPlace());
+  const server = await serve(store);
+  const token = await addToken(store, 'bob', 'viewer', 'ann');
+  const cookies: string[] = [];
+  const login = async (text: string) => {
+    const { headers } = await server.send('POST', '/api/session', { token: text }, { authorization: '' });
+    return (headers['set-cookie']?.[0] ?? '').split(';')[0]!;
+  };
+  const own = await login(server.token);
+  for (let at = 0; at < 40; at++) cookies.push(await login(token));
+  const check = async (cookie: string) =>
+    (await server.send('GET', '/api/session', undefined, { authorization: '', cookie })).status;
+  const statuses = await Promise.all(cookies.map(check));
+  assert.deepEqual(
+    statuses.map((status) => status === 200),
+    cookies.map((_, at) => at >= 8),
+  );
+  assert.equal(await check(own), 200, 'sessions of another token stay');
+  assert.equal((await store.shared.read('server-session/', 100)).filter(({ state }) => state !== null).length, 33);
+  await server.close();
+  store.close();
+});
+
 test('a viewer reads everything and decides nothing', async () => {
   const store = await kinds['in a file'](newPlace());
   const server = await serve(store);

@@ -15,14 +15,20 @@ const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 
 /** Headers that decide about a request, so that a second one is refused. */
-const singleHeaders = [
+const singleHeaders: ReadonlySet<string> = new Set([
   ...['host', 'origin', 'authorization', 'cookie', 'x-switchgear', 'content-type'],
   ...['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'],
-];
+]);
 
 /** Checks that each header that decides is there at most once. */
-export function checkSingleHeaders({ headersDistinct }: IncomingMessage): void {
-  const name = singleHeaders.find((each) => (headersDistinct[each]?.length ?? 0) > 1);
+export function checkSingleHeaders({ rawHeaders }: IncomingMessage): void {
+  const seen = new Set<string>();
+  let name: string | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const each = rawHeaders[at]!.toLowerCase();
+    if (seen.has(each)) name ??= each;
+    if (singleHeaders.has(each)) seen.add(each);
+  }
   if (name !== undefined) throw new HttpError(400, 'duplicate_header', `the header ${name} is given twice`);
 }
 

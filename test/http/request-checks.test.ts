@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { main } from '../../../src/cli/main.ts';
-import { openFileStore, serve } from '../server-setup.ts';
+import { main } from '../../src/cli/main.ts';
+import { openFileStore, serve } from '../server/server-setup.ts';
 
 test('an allowed host is addressed by http and https, with its port if it has one', async () => {
   const store = openFileStore();

@@ -1,21 +1,7 @@
-/** Errors that a request is answered with, and the status of every other error. */
+/** The status of every error that a request is answered with. */
 
 import { SwitchgearError } from '../../core/error.ts';
-
-/** A request that is refused before it reaches its route. */
-export class HttpError extends Error {
-  readonly status: number;
-  readonly code: string;
-  /** Seconds after which the client may try again. */
-  readonly retryAfterSecs: number | undefined;
-
-  constructor(status: number, code: string, message: string, retryAfterSecs?: number) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.retryAfterSecs = retryAfterSecs;
-  }
-}
+import { HttpError } from '../../http/http-error.ts';
 
 const statuses: Readonly<Record<string, number>> = {
   invalid_argument: 400,

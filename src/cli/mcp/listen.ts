@@ -1,0 +1,37 @@
+/** Runs `switchgear mcp --listen`: clients connect by HTTP, until a signal ends the process. */
+
+import { HttpRelay } from '../../mcp/http/http-relay.ts';
+import { listen } from '../../mcp/http/listener.ts';
+import { limitNewSpace } from '../../mcp/http/memory.ts';
+import { RemoteServer } from '../../mcp/http/remote-server.ts';
+import { StdioBridge, type StdioBridgeOptions } from '../../mcp/http/stdio-bridge.ts';
+import { startServerProcess } from '../../mcp/server-process.ts';
+import { usageError } from '../command.ts';
+import type { McpCommandOptions } from './options.ts';
+
+export interface ListenerRun extends Pick<StdioBridgeOptions, 'openJudge' | 'onJudgeFailed' | 'report'> {
+  readonly stopSignal: AbortSignal;
+}
+
+export async function runListener(
+  { server, restarts, allowedHosts }: McpCommandOptions,
+  place: NonNullable<McpCommandOptions['listen']>,
+  { stopSignal, ...judged }: ListenerRun,
+): Promise<number> {
+  limitNewSpace();
+  const handler =
+    server.kind === 'url'
+      ? new HttpRelay({ ...judged, remote: new RemoteServer(server.url, server.headers) })
+      : new StdioBridge({ ...judged, restarts, start: () => startServerProcess(server.command, server) });
+  const path = server.kind === 'url' ? server.url.pathname : '/mcp';
+  const listener = await listen({ ...place, path, allowedHosts, handler }).catch((error: NodeJS.ErrnoException) => {
+    throw usageError(`--listen ${place.host}:${place.port} is not possible: ${error.code ?? error.message}`);
+  });
+  judged.report(`listening on ${listener.url}`);
+  await new Promise<void>((resolve) => {
+    stopSignal.addEventListener('abort', () => resolve(), { once: true });
+    if (stopSignal.aborted) resolve();
+  });
+  await Promise.all([handler.close(), listener.close()]);
+  return 0;
+}

@@ -1,0 +1,39 @@
+/** Keeps the memory of a listener small, which handles long messages one after the other. */
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { partsBytesMax } from '../limits.ts';
+
+type Collect = (options?: { readonly type: 'minor' }) => void;
+
+let collect: Collect | undefined;
+let partsBytes = 0;
+
+/**
+ * Stops the growth of the space for new objects, which would become larger than all objects that are kept: a relay
+ * makes many short-lived objects and keeps few.
+ */
+export function limitNewSpace(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
+
+/** Frees what was left of long messages, which would otherwise stay until many more have come. */
+export function collectGarbage(): void {
+  findCollect()();
+}
+
+/** Frees parts of bodies that were copied or not kept, after some megabytes of them. */
+export function collectParts(bytes: number): void {
+  partsBytes += bytes;
+  if (partsBytes < partsBytesMax) return;
+  partsBytes = 0;
+  findCollect()({ type: 'minor' });
+}
+
+function findCollect(): Collect {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('gc') as Collect;
+  }
+  return collect;
+}

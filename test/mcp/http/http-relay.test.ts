@@ -1,0 +1,182 @@
+/** Clients by HTTP in front of a server behind a URL. */
+
+import assert from 'node:assert/strict';
+import { test as plainTest } from 'node:test';
+import { relaySessionsMax } from '../../../src/mcp/limits.ts';
+import { type Exchange, startHttpServer } from './http-setup.ts';
+import { post, send, startRelay } from './listener-setup.ts';
+
+const test = (title: string, run: () => Promise<void>) => plainTest(title, { timeout: 30_000 }, run);
+const call = (id: unknown, name = 'read', more: object = {}) => ({
+  ...{ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { id }, ...more } },
+});
+const fail = { isError: true, content: [{ type: 'text', text: 'parse failure' }] };
+
+test('headers, session ids and bytes pass as they are; a header of the command replaces a client’s', async () => {
+  const answer = '{"jsonrpc":"2.0", "id":9007199254740993,\n"result":{"big":9007199254740993,"content":[]}}';
+  const server = await startHttpServer((exchange) => exchange.json(answer, 200, { 'x-own': 'yes' }));
+  const { url } = await startRelay(server.url, { 'x-team': 'blue' });
+  const body = '{ "jsonrpc":"2.0","id":9007199254740993,\n"method":"tools/call","params":{"name":"a"} ,"y":1.0}';
+  const headers = {
+    ...{ 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-06-18', authorization: 'Bearer t', 'x-team': 'red' },
+    ...{ 'mcp-param-region': 'eu', cookie: 'a=b', origin: new URL(url).origin, te: 'trailers' },
+  };
+  const got = await post(url, body, headers);
+  assert.equal(got.text, answer);
+  assert.equal(got.headers['x-own'], 'yes');
+  const [seen] = server.seen;
+  assert.equal(seen?.body, body);
+  for (const [name, value] of Object.entries({ ...headers, 'x-team': 'blue', origin: undefined, te: undefined }))
+    assert.equal(seen?.headers[name], value, name);
+  assert.equal(seen?.headers.host, server.url.host);
+  assert.equal(seen?.headers['accept-encoding'], 'identity');
+});
+
+test('a stream passes byte for byte, with ids of events, comments and retries', async () => {
+  const events = [
+    ': hello\n\n',
+    'id: a\nretry: 100\ndata: \n\n',
+    'event: message\r\nid: b\r\ndata: {"jsonrpc":"2.0","method":"notifications/message",\r\ndata: "params":{}}\r\n\r\n',
+    'id: c\ndata: {"jsonrpc":"2.0","id":1, "result":{"content":[]}}\n\n',
+  ];
+  const server = await startHttpServer(({ response, ...exchange }) => {
+    exchange.events(...events);
+    response.end();
+  });
+  const { url } = await startRelay(server.url);
+  const got = await post(url, call(1), { 'mcp-session-id': 's' });
+  assert.equal(got.text, events.join(''));
+  const resumed = await send(url, 'GET', { accept: 'text/event-stream', 'last-event-id': 'b', 'mcp-session-id': 's' });
+  assert.equal(resumed.text, events.join(''));
+  assert.equal(server.seen[1]?.headers['last-event-id'], 'b');
+});
+
+const eras: readonly (readonly [name: string, headers: Record<string, string>, params: object])[] = [
+  ['in a session', { 'mcp-session-id': 's' }, {}],
+  ['without a session', {}, { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }],
+];
+for (const [name, headers, params] of eras) {
+  test(`a tool that fails five times is not reached a sixth time, ${name}`, async () => {
+    const server = await startHttpServer((exchange) => exchange.result(fail));
+    const { url } = await startRelay(server.url);
+    for (let n = 1; n <= 5; n++)
+      assert.match((await post(url, call(n, 'read', params), headers)).text, /parse failure/);
+    const refused = await post(url, call(6, 'read', params), headers);
+    assert.equal(refused.status, 200);
+    assert.equal(refused.frame.id, 6);
+    assert.match(refused.text, /circuit_open/);
+    assert.equal(server.seen.length, 5);
+  });
+}
+
+test('a server that is gone or answers 5xx trips its breaker; 401 passes and counts for nothing', async () => {
+  let answer = ({ response }: Exchange) => void response.writeHead(401, { 'www-authenticate': 'Bearer x' }).end('no');
+  const server = await startHttpServer((exchange) => answer(exchange));
+  const { url } = await startRelay(server.url);
+  const headers = { 'mcp-session-id': 's' };
+  for (let n = 1; n <= 7; n++) {
+    const got = await post(url, call(n), headers);
+    assert.deepEqual([got.status, got.text, got.headers['www-authenticate']], [401, 'no', 'Bearer x']);
+  }
+  answer = ({ response }) => void response.writeHead(503).end('busy');
+  for (let n = 10; n < 13; n++) assert.equal((await post(url, call(n), headers)).status, 503);
+  answer = ({ response }) => void response.destroy();
+  for (let n = 13; n < 15; n++) assert.match((await post(url, call(n), headers)).text, /cannot be reached/);
+  const before = server.seen.length;
+  assert.match((await post(url, call(15, 'another'), headers)).text, /circuit_open/);
+  assert.equal(server.seen.length, before);
+});
+
+test('a redirect is not followed and not passed on', async () => {
+  const server = await startHttpServer(({ response }) =>
+    response.writeHead(307, { location: 'https://evil.example/mcp' }).end(),
+  );
+  const { url } = await startRelay(server.url);
+  const got = await post(url, call(1), { authorization: 'Bearer t' });
+  assert.equal(got.status, 502);
+  assert.equal(got.headers.location, undefined);
+  assert.match(got.text, /redirects to https:\/\/evil.example\/mcp/);
+});
+
+test('a client of 2026-07-28 that closes its response cancels the request', async () => {
+  const closed = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const server = await startHttpServer(({ response }) => {
+    response.on('close', closed.resolve);
+    reached.resolve();
+  });
+  const { url } = await startRelay(server.url);
+  const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  const leaving = new AbortController();
+  const body = JSON.stringify(call(1, 'slow', params));
+  const headers = { 'content-type': 'application/json' };
+  const left = fetch(url, { method: 'POST', body, headers, signal: leaving.signal }).catch(() => 'left');
+  await reached.promise;
+  leaving.abort();
+  await closed.promise;
+  assert.equal(await left, 'left');
+});
+
+test('a client without a session is asked by a result, and its next request continues the call', async () => {
+  const server = await startHttpServer((exchange) => exchange.result({ resultType: 'complete', content: [] }));
+  const policy = { rules: ['ability:*pay*|confirm|"money leaves"'] };
+  const { url, gear } = await startRelay(server.url, {}, policy);
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'tester', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+  };
+  const approve = { action: 'accept', content: { approve: true } };
+  for (const id of [1, 3]) {
+    const input = { arguments: { n: id }, _meta };
+    const { frame } = await post(url, call(id, 'pay', input));
+    const asked = frame.result as { readonly inputRequests: object; readonly requestState: string };
+    const inputResponses = Object.fromEntries(Object.keys(asked.inputRequests).map((name) => [name, approve]));
+    const answer = { ...input, inputResponses, requestState: asked.requestState };
+    const foreign = await post(url, call(id + 10, 'pay', answer), { authorization: 'Bearer other' });
+    assert.match(foreign.text, /input_required/, 'another client is asked for itself');
+    const done = await post(url, call(id + 1, 'pay', answer));
+    assert.deepEqual(done.frame, { jsonrpc: '2.0', id: id + 1, result: { resultType: 'complete', content: [] } });
+    assert.match((await post(url, call(id + 20, 'pay', answer))).text, /input_required/, 'a state is used once');
+  }
+  assert.deepEqual(
+    server.seen.map(({ frame }) => frame.id),
+    [2, 4],
+  );
+  assert.equal(gear.breaker('mcp__docs__pay').stats.totalRequests, 2);
+});
+
+test('a client that goes away gives up its call, and the next answer with its id is for the next request', async () => {
+  let reached = Promise.withResolvers<void>();
+  const server = await startHttpServer((exchange) => {
+    if ((exchange.frame.params as { readonly name: string }).name === 'slow') reached.resolve();
+    else exchange.result(fail);
+  });
+  const { url } = await startRelay(server.url);
+  const session = { 'mcp-session-id': 's' };
+  for (let n = 1; n <= 5; n++) {
+    reached = Promise.withResolvers<void>();
+    const leaving = new AbortController();
+    const headers = { 'content-type': 'application/json', ...session };
+    const options = { method: 'POST', body: JSON.stringify(call(n, 'slow')), headers, signal: leaving.signal };
+    const left = fetch(url, options).catch(() => 'left');
+    await reached.promise;
+    leaving.abort();
+    assert.equal(await left, 'left');
+    // The listener has seen the end of the connection when it answers another one.
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.match((await post(url, call(n, 'read'), session)).text, /parse failure/);
+  }
+  assert.match((await post(url, call(6, 'read'), session)).text, /circuit_open/);
+});
+
+test('more clients without sessions than are remembered, as with new credentials each hour, are served', async () => {
+  const server = await startHttpServer((exchange) => exchange.result({ resultType: 'complete', content: [] }));
+  const { url } = await startRelay(server.url);
+  const params = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  const ask = (n: number) => post(url, call(n, 'read', params), { authorization: `Bearer ${n}` });
+  for (let n = 0; n <= relaySessionsMax; n += 8) {
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, more) => ask(n + more)));
+    for (const { status } of answers) assert.equal(status, 200);
+  }
+});
