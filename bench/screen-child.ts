@@ -20,9 +20,11 @@ if (kind === 'trip') {
   const gear = createSwitchgear({ store, policy: { task: { max_tool_calls: 1 } }, log: 'silent', env: {} });
   const read = gear.guard('read', (page: number) => page);
   process.stdout.write('ready\n');
+  let trips = 0;
   for await (const _ of lines) {
+    const agent = `agent-${++trips}-${process.pid}`; // Equal cards of one agent are one.
     const atNs = now();
-    await gear.task(() => [read(1), read(2)]);
+    await gear.task({ agent }, () => [read(1), read(2)]);
     process.stdout.write(`${atNs}\n`);
   }
   gear.dispose();

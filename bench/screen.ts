@@ -1,7 +1,8 @@
 /**
  * Measures the time from a trip in one process to its event at a client of `switchgear serve`, beside a bare stream of
- * events, and the same with many clients of which half never read; then what the server costs while nothing happens.
- * Server, clients and agent are processes of their own. Prints a table; `--rounds N` and `--clients N`.
+ * events, to its card on the page in Chromium, and to the event with many clients of which half never read; then what
+ * the server costs while nothing happens. Server, clients and agent are processes of their own. Prints a table;
+ * `--rounds N` and `--clients N`.
  */
 
 import { spawn } from 'node:child_process';
@@ -13,6 +14,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+import { findProgram } from '../test/services.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, clients: { type: 'string' } } });
 const rounds = Number(values.rounds ?? 300);
@@ -40,9 +43,15 @@ function start(kind: string, ...args: readonly string[]) {
   return { child, line: async () => (await lines.next()).value as string };
 }
 
-async function measure(child: ReturnType<typeof start>, next: () => Promise<bigint>): Promise<readonly number[]> {
+async function measure(
+  child: ReturnType<typeof start>,
+  next: () => Promise<bigint>,
+  count = rounds,
+  restMs = 0,
+): Promise<readonly number[]> {
   const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < count; round++) {
+    if (restMs > 0) await setTimeout(restMs);
     const arrived = next();
     child.child.stdin.write('go\n');
     const atNs = BigInt(await child.line());
@@ -77,6 +86,47 @@ async function measureTrips(name: string): Promise<void> {
   process.stdout.write(`${formatRow(name, await measure(trip, await connect(Number(port), headers)))}\n`);
 }
 
+/** Rounds on a page, and the rest between two: the page reads its list once more after a card. */
+const pageRounds = Math.min(rounds, 60);
+const pageRestMs = 400;
+
+/** Reports every change of the number of cards on a page. */
+const cardWatcher = `{
+  const read = () => document.querySelectorAll('article').length;
+  let shown = read();
+  new MutationObserver(() => {
+    const now = read();
+    if (now !== shown) reportCards();
+    shown = now;
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+}`;
+
+/** Measures the time from a trip to its card on the page in Chromium, with the way from the page to this process. */
+async function measurePage(): Promise<void> {
+  const executablePath = findProgram('chromium');
+  if (executablePath === undefined) {
+    process.stdout.write('| to the card on the page: chromium is not installed | | | |\n');
+    return;
+  }
+  const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  const page = await browser.newPage();
+  let waiting: ((atNs: bigint) => void) | undefined;
+  await page.exposeFunction('reportCards', () => {
+    waiting?.(process.hrtime.bigint());
+    waiting = undefined;
+  });
+  await page.goto(`http://127.0.0.1:${port}/#token=${token}`);
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  await setTimeout(2_000);
+  await page.evaluate(cardWatcher);
+  const trip = start('trip', path);
+  await trip.line();
+  const next = () => new Promise<bigint>((resolve) => (waiting = resolve));
+  const times = await measure(trip, next, pageRounds, pageRestMs);
+  process.stdout.write(`${formatRow(`to the card on the page (${pageRounds} rounds)`, times)}\n`);
+  await browser.close();
+}
+
 try {
   process.stdout.write(`load ${loadavg()[0]!.toFixed(1)}, ${rounds} rounds\n\n`);
   process.stdout.write('| from trip to event | p50 ms | p99 ms | max ms |\n| --- | ---: | ---: | ---: |\n');
@@ -84,6 +134,7 @@ try {
   const echoed = await connect(Number(await echo.line()), {});
   process.stdout.write(`${formatRow('a bare stream of events', await measure(echo, echoed))}\n`);
   await measureTrips('switchgear serve');
+  await measurePage();
   const crowd = start('crowd', port, token, String(clients));
   await crowd.line();
   const before = await readUsage();

@@ -1,0 +1,117 @@
+/** Opens the store and the policy of `switchgear gateway`, and runs the gateway until the command ends. */
+
+import { cardApprover } from '../../approvers/card-approver.ts';
+import type { TaskSettings } from '../../core/settings.ts';
+import { openKeyBook } from '../../gateway/keys/key-records.ts';
+import { type GatewayOptions, startGateway } from '../../gateway/start-gateway.ts';
+import { createUpstreamChoice, type GivenUpstreams } from '../../gateway/upstream-choice.ts';
+import { assembleSwitchgear, runtimeOf } from '../../guard/internal.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import type { Store } from '../../ports/store.ts';
+import { priceBook } from '../../prices/index.ts';
+import { memoryStore } from '../../stores/memory.ts';
+import { keepHeapSmall } from '../../supervisor/small-heap.ts';
+import type { ParsedArgs, Terminal } from '../command.ts';
+import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
+import { createPolicyReader } from '../policy/policy-reader.ts';
+import { limitsSpend, makeSessionLimits } from '../policy/session-limits.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
+
+export interface GatewayCommandOptions extends GivenUpstreams {
+  readonly parsedArgs: ParsedArgs;
+  readonly host: string;
+  readonly tls?: GatewayOptions['tls'];
+  readonly allowedHosts?: readonly string[];
+  /** Whether a request needs a key even if there is none. */
+  readonly needsKey?: boolean;
+  readonly port: number;
+  readonly observe: boolean;
+  readonly watchesTools: boolean;
+  readonly allowedPaths: readonly string[];
+  /** Limits of each task, over those of the policy. */
+  readonly limits: Partial<TaskSettings>;
+}
+
+/** Runs the gateway until `stopped` resolves. */
+export async function runGateway(
+  options: GatewayCommandOptions,
+  terminal: Terminal,
+  stopped: Promise<void>,
+): Promise<void> {
+  keepHeapSmall();
+  const { parsedArgs } = options;
+  const work = (store: Store) => runOnStore(store, options, terminal, stopped);
+  const isMemory = (parsedArgs.values.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory';
+  await (isMemory
+    ? work(memoryStore(systemClock))
+    : withStore(findStoreAddress(parsedArgs, terminal), work, { onLoss: terminal.err }));
+}
+
+async function runOnStore(
+  store: Store,
+  options: GatewayCommandOptions,
+  terminal: Terminal,
+  stopped: Promise<void>,
+): Promise<void> {
+  const { parsedArgs, host, port, observe, allowedPaths, limits, watchesTools } = options;
+  const place = placeOnStore(store, terminal);
+  const policyOption = parsedArgs.values.get('--policy');
+  const inForce = await loadEffectivePolicy(policyOption, terminal, place);
+  const { folder } = inForce;
+  let { policy } = inForce;
+  const gear = assembleSwitchgear(
+    {
+      agent: 'gateway-client',
+      store,
+      policy,
+      prices: priceBook(),
+      approver: cardApprover({ store }),
+      ...(observe && { mode: 'observe' }),
+      env: {},
+      project: folder ?? terminal.cwd,
+      log: 'silent',
+    },
+    {
+      policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine,
+      haltActions: ['dismiss'],
+      layer: 'gateway',
+    },
+  );
+  const runtime = runtimeOf(gear);
+  const upstreams = createUpstreamChoice(runtime, options, terminal);
+  const tellProblems = () => {
+    for (const problem of upstreams.listProblems()) terminal.err(`switchgear: an upstream cannot be used: ${problem}`);
+  };
+  tellProblems();
+  const keys = await openKeyBook(store);
+  const { tls, allowedHosts = [], needsKey = false } = options;
+  if (needsKey && !keys.hasAny())
+    terminal.err('switchgear: no key exists, so every request is refused: switchgear gateway key add NAME');
+  const gateway = await startGateway(runtime, {
+    ...{ host, port, allowedPaths, watchesTools, upstreams, tls, allowedHosts, needsKey, keys },
+    get isLimited() {
+      return (limits.maxSpendCents ?? limits.maxTokens) !== undefined || limitsSpend(policy);
+    },
+    get limits() {
+      return { ...makeSessionLimits(policy), ...limits };
+    },
+  });
+  const scheme = tls === undefined ? 'http' : 'https';
+  terminal.out(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${gateway.port}`);
+  const readPolicy = createPolicyReader(policy, policyOption, terminal, place, inForce.waiting.length > 0);
+  const watch = setInterval(async () => {
+    const next = await readPolicy();
+    if (next === policy) return;
+    policy = next;
+    gear.reload(policy);
+    tellProblems();
+  }, policyPollMs);
+  await stopped;
+  clearInterval(watch);
+  await gateway.close();
+  await store.shared?.settled();
+  gear.dispose();
+}
+
+/** How often the policy is looked at. */
+const policyPollMs = 1_000;

@@ -1,0 +1,81 @@
+/** A request of a client whose key is known: its task, its turn, and its upstream. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { quoteValue } from '../core/quote.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import { allowsModel, type KeyRecord, listBudgets } from './keys/key-records.ts';
+import { type RateTicket, takeTurn } from './keys/rate-limits.ts';
+import { findMembers, skipSpace } from './shapes/json-text.ts';
+import type { Fields } from './shapes/shape.ts';
+import type { RequestTarget } from './target.ts';
+import { identifyTask, placeIdentity, type TaskIdentity } from './task-identity.ts';
+import type { Upstream } from './upstreams.ts';
+
+export interface GatewayCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: RequestTarget;
+  /** The key of the gateway that the client has. */
+  readonly key: KeyRecord | undefined;
+}
+
+/** The task of a request, among those of its client. */
+export function identifyCall({ target, request: { headers }, key }: GatewayCall, fields: Fields): TaskIdentity {
+  const paying = key && { name: key.name, budgets: listBudgets(key), tag: key.hash.slice(0, 4) };
+  return placeIdentity(identifyTask(target.task, headers, fields), headers, paying);
+}
+
+/** Waits until the rates of the key have room for a request; without rates there is no ticket. */
+export async function waitForTurn(
+  { runtime: { store } }: GatewayContext,
+  { key, response }: GatewayCall,
+  tokens: number,
+): Promise<RateTicket | undefined> {
+  if (key?.requestsPerMinute === undefined && key?.tokensPerMinute === undefined) return undefined;
+  const leaving = new AbortController();
+  const leave = () => leaving.abort();
+  response.once('close', leave);
+  try {
+    return await takeTurn(store, key, tokens, leaving.signal);
+  } catch (error) {
+    if (leaving.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    response.off('close', leave);
+  }
+}
+
+/**
+ * Checks that a body names one model, and that the key may call all models to which a router may pass it on. Of two
+ * members of one name, another reader could take the other one.
+ */
+export function checkModels({ key }: GatewayCall, fields: Fields, plain: Buffer): void {
+  if (key?.models === undefined) return;
+  const text = plain.toString();
+  const count = (name: string) => findMembers(text, skipSpace(text, 0), name)?.length ?? 2;
+  if (count('model') > 1 || count('models') > 1)
+    throw new HttpError(403, 'model_not_allowed', 'the request names its model twice');
+  const others = fields.models === undefined ? [] : Array.isArray(fields.models) ? fields.models : [fields.models];
+  const wrong = others.find((each) => typeof each !== 'string' || !allowsModel(key, each));
+  if (wrong !== undefined)
+    throw new HttpError(403, 'model_not_allowed', `the key ${key.name} may not call the model ${quoteValue(wrong)}`);
+}
+
+/** The upstream of a request; throws if its key may not use the model, if no upstream offers it, or has no key. */
+export function findUpstream(
+  { upstreams }: GatewayContext,
+  { target: { provider }, key }: GatewayCall,
+  model: string | undefined,
+): Upstream {
+  if (key !== undefined && model !== undefined && !allowsModel(key, model))
+    throw new HttpError(403, 'model_not_allowed', `the key ${key.name} may not call the model ${quoteValue(model)}`);
+  const upstream = upstreams.find(provider, model, key !== undefined);
+  const calls = model === undefined ? `the ${provider} API` : `the model ${quoteValue(model)} of the ${provider} API`;
+  if (upstream === undefined) throw new HttpError(404, 'no_upstream', `the policy has no upstream for ${calls}`);
+  if (upstream.problem !== undefined) {
+    const message = `Switchgear: the upstream ${upstream.name} cannot be used: ${upstream.problem}`;
+    throw new HttpError(502, 'upstream_not_configured', message);
+  }
+  return upstream;
+}

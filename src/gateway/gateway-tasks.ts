@@ -1,0 +1,134 @@
+/** The tasks of the requests of a gateway: started at the first request, ended after a time without any. */
+
+import type { TaskSettings } from '../core/settings.ts';
+import { endTask, type Runtime, startTask, type TaskState } from '../guard/internal.ts';
+import { withoutReserve } from './closing-call.ts';
+import { createNewTaskWatch } from './keys/new-tasks.ts';
+import { gatewayTasksMax, namedTaskIdleMs, unnamedTaskIdleMs } from './limits.ts';
+import type { TaskIdentity } from './task-identity.ts';
+import type { TaskLedger, TaskSpend } from './task-ledger.ts';
+
+interface KnownTask {
+  readonly task: TaskState;
+  readonly idleMs: number;
+  usedAtMs: number;
+}
+
+export interface GatewayTasks {
+  /** The task of a request; a promise if the store must be asked what it has spent before. */
+  find(identity: TaskIdentity): TaskState | Promise<TaskState>;
+  /** Whether the tools of a conversation are watched. @default they are */
+  watches?(name: string): boolean;
+  /** The task below it in which the tools of one conversation are watched. */
+  findConversation(task: TaskState, name: string): TaskState;
+  /** Called after a conversation was looked at, which may have halted. */
+  endConversation?(task: TaskState, conversation: TaskState): void;
+}
+
+export function createGatewayTasks(
+  runtime: Runtime,
+  options: { readonly limits: Partial<TaskSettings> },
+  ledger: TaskLedger | undefined,
+): GatewayTasks {
+  /** By id; the least recently used one comes first. */
+  const known = new Map<string, KnownTask>();
+  /** Tasks whose spending is being read. */
+  const loading = new Map<string, Promise<TaskState>>();
+  let started = 0;
+  const watchNewTask = createNewTaskWatch(runtime);
+
+  function isIdle({ usedAtMs, idleMs, task }: KnownTask, atMs: number): boolean {
+    return task.ended || atMs - usedAtMs > idleMs;
+  }
+
+  /** Ends tasks without requests, and, of too many, one that is not halted and has none below it. */
+  function makeRoom(atMs: number): void {
+    for (const [id, each] of known) {
+      if (!isIdle(each, atMs)) break;
+      forget(id, each);
+    }
+    if (known.size < gatewayTasksMax) return;
+    const all = [...known];
+    const spare = all.find(([, { task }]) => task.haltStop === undefined && !task.children?.size) ?? all[0]!;
+    forget(...spare);
+  }
+
+  function forget(id: string, { task }: KnownTask): void {
+    known.delete(id);
+    endTask(runtime, task);
+  }
+
+  /** A known task, which is used now. */
+  function use(id: string): TaskState | undefined {
+    const atMs = runtime.clock.nowMs();
+    const found = known.get(id);
+    if (found === undefined) return undefined;
+    if (isIdle(found, atMs)) {
+      forget(id, found);
+      return undefined;
+    }
+    found.usedAtMs = atMs;
+    known.delete(id);
+    known.set(id, found);
+    return found.task;
+  }
+
+  function findAbove(identity: TaskIdentity): TaskState | undefined {
+    const { parent } = identity;
+    return parent === undefined ? undefined : (use(parent) ?? open(aboveOf(identity, parent)));
+  }
+
+  function open(identity: TaskIdentity, spent?: TaskSpend, above = findAbove(identity)): TaskState {
+    const { id, agent, session, isNamed, isConversation = false, client, key } = identity;
+    const atMs = runtime.clock.nowMs();
+    makeRoom(atMs);
+    // A key that was idle begins a new task, whose id must not be that of the last one.
+    const own = isNamed && !runtime.halted.has(id) ? id : `${id}-${(++started).toString(36)}${runtime.idStem}`;
+    const task = startTask(
+      runtime,
+      {
+        ...(above === undefined ? { parent: null } : { parent: above.id, delegated: !isConversation }),
+        ...{ id: own, agent, limits: withoutReserve(runtime, options.limits) },
+        ...(session !== undefined && { session }),
+        ...(spent && { spent }),
+        ...(key && { key }),
+      },
+      undefined,
+    );
+    if (isNamed && above === undefined && client !== undefined) watchNewTask(client, own);
+    const idleMs = isNamed ? namedTaskIdleMs : unnamedTaskIdleMs;
+    if (spent !== undefined) ledger?.follow(task, { id, keepMs: idleMs }, spent);
+    known.set(id, { task, idleMs, usedAtMs: atMs });
+    return task;
+  }
+
+  async function load(identity: TaskIdentity): Promise<TaskState> {
+    const { id, parent } = identity;
+    if (parent !== undefined) await find(aboveOf(identity, parent));
+    const spent = await ledger!.load(id);
+    return use(id) ?? open(identity, spent);
+  }
+
+  function find(identity: TaskIdentity): TaskState | Promise<TaskState> {
+    const { id } = identity;
+    const found = use(id);
+    if (found !== undefined) return found;
+    if (ledger === undefined) return open(identity);
+    const loaded = loading.get(id) ?? load(identity).finally(() => loading.delete(id));
+    loading.set(id, loaded);
+    return loaded;
+  }
+
+  return {
+    find,
+    findConversation(task, name) {
+      const identity = { id: `${task.id}~${name}`, agent: task.agent, isNamed: true, isConversation: true };
+      // The task itself, since that of a key is known by the name of the key and not by its id.
+      return use(identity.id) ?? open(identity, undefined, task);
+    },
+  };
+}
+
+function aboveOf(identity: TaskIdentity, id: string): TaskIdentity {
+  return { ...identity, id, parent: undefined };
+}

@@ -1,0 +1,111 @@
+/** Figures about models from finished calls, by which tokens are estimated before and during a call. */
+
+import { getOrCreate } from '../core/bounded.ts';
+import { readAnyTokens } from '../core/prices/any-tokens.ts';
+import type { PricedUsage } from '../guard/internal.ts';
+import { modelFiguresMax, outputTokensMin } from './limits.ts';
+import { type AnswerReader, asFields, type Fields, type RequestFacts } from './shapes/shape.ts';
+
+/** The figures of one model. */
+interface Figures {
+  bytesPerToken: number;
+  lettersPerToken: number;
+  usualOutput: number;
+}
+
+/** The size of a prompt: its bytes without files in base64, and the tokens of those files. */
+export interface PromptSize {
+  readonly bytes: number;
+  readonly fileTokens: number;
+}
+
+/** Estimates are a little too high rather than too low. */
+const bias = 1.03;
+/** The weight of the newest call in a figure. */
+const newest = 0.3;
+
+export interface ModelFigures {
+  /** The tokens of a prompt. */
+  estimateInput(model: string, size: PromptSize): number;
+  /** The tokens of some letters that a model wrote. */
+  countWritten(model: string, letters: number): number;
+  /** The output tokens that a model usually writes. */
+  usualOutput(model: string): number;
+  /** The usage of an answer: as the provider reported it, or estimated as far as it did not. */
+  readUsage(request: RequestFacts, size: PromptSize, answer: AnswerReader): PricedUsage;
+  /** Learns from a finished call. */
+  learn(request: RequestFacts, size: PromptSize, answer: AnswerReader): void;
+}
+
+export function createModelFigures(): ModelFigures {
+  const models = new Map<string, Figures>();
+  const figuresOf = (model: string): Figures =>
+    getOrCreate(models, model, modelFiguresMax, () => ({ bytesPerToken: 4, lettersPerToken: 4, usualOutput: 0 }));
+
+  function estimateInput(model: string, { bytes, fileTokens }: PromptSize): number {
+    return Math.ceil((bytes / figuresOf(model).bytesPerToken) * bias) + fileTokens;
+  }
+
+  function countWritten(model: string, letters: number): number {
+    return Math.ceil((letters / figuresOf(model).lettersPerToken) * bias);
+  }
+
+  return {
+    estimateInput,
+    countWritten,
+    usualOutput: (model) => Math.max(outputTokensMin, Math.ceil(figuresOf(model).usualOutput)),
+    readUsage(request, size, answer) {
+      const model = answer.model ?? request.model;
+      const counts = answer.usage === undefined ? undefined : readAnyTokens(answer.usage);
+      if (answer.isUsageFinal) return { ...(counts ?? { inputTokens: 0, outputTokens: 0 }), model };
+      const written = countWritten(request.model, answer.writtenLength);
+      return {
+        ...counts,
+        model,
+        inputTokens: counts?.inputTokens || estimateInput(request.model, size),
+        outputTokens: Math.max(counts?.outputTokens ?? 0, written),
+        estimated: true,
+      };
+    },
+    learn(request, size, answer) {
+      const counts = answer.isUsageFinal && answer.usage !== undefined ? readAnyTokens(answer.usage) : undefined;
+      if (counts === undefined) return;
+      const figures = figuresOf(request.model);
+      const move = (name: keyof Figures, value: number) => {
+        figures[name] = figures[name] === 0 ? value : figures[name] * (1 - newest) + value * newest;
+      };
+      if (counts.inputTokens > 0 && size.fileTokens === 0)
+        move('bytesPerToken', within(size.bytes / counts.inputTokens, 1, 16));
+      // Reasoning that is not shown would look like very short tokens.
+      const isShown = answer.writtenLength >= counts.outputTokens;
+      if (counts.outputTokens >= 20 && isShown)
+        move('lettersPerToken', within(answer.writtenLength / counts.outputTokens, 1, 8));
+      move('usualOutput', counts.outputTokens);
+    },
+  };
+}
+
+function within(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}
+
+/** Strings of this length or more may be files. */
+const fileLengthMin = 1_024;
+const base64 = /^(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{512}/;
+
+/** Measures a prompt. Files in base64 have far fewer tokens than letters. */
+export function measurePrompt(body: Fields, byteLength: number): PromptSize {
+  let bytes = byteLength;
+  let fileTokens = 0;
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value === 'string') {
+      if (value.length < fileLengthMin || !base64.test(value)) return;
+      bytes -= value.length;
+      fileTokens += 1_600 + Math.ceil(value.length / 100);
+    } else if (typeof value === 'object' && value !== null && depth < 12) {
+      for (const each of Object.values(value)) visit(each, depth + 1);
+    }
+  };
+  if (byteLength >= fileLengthMin) visit(asFields(body), 0);
+  return { bytes: Math.max(0, bytes), fileTokens };
+}

@@ -1,0 +1,77 @@
+/** Reads the target of a request to the gateway: its task, the provider, and what kind of path it is. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ProviderName } from './providers.ts';
+import { findShape } from './shapes/index.ts';
+import type { ApiShape } from './shapes/shape.ts';
+
+/** What a request asks for. */
+export interface RequestTarget {
+  /** The task that the path names, before the path of the API. */
+  readonly task?: string;
+  /** The path of the API with its query, as it goes to the upstream. */
+  readonly url: string;
+  readonly provider: ProviderName;
+  /** `free` paths cost nothing; `unpriced` ones spend and cannot be metered. */
+  readonly kind: 'model' | 'free' | 'unpriced';
+  readonly shape?: ApiShape;
+}
+
+const taskPrefix = /^\/task\/([^/]{1,200})(?=\/)/;
+
+/** Paths that cost nothing, by method. */
+const freePaths: readonly (readonly [string, RegExp])[] = [
+  ['GET', /^\/v1(beta)?\/models(\/[^/]+)?$/],
+  ['POST', /^\/v1\/messages\/count_tokens$/],
+  ['POST', /^\/v1(beta)?\/models\/[^/:]+:countTokens$/],
+  ['POST', /^\/v1\/responses\/input_tokens$/],
+];
+
+/** Reads a target; undefined if it is no plain path. */
+export function readTarget(method: string, url: string, headers: IncomingHttpHeaders): RequestTarget | undefined {
+  if (!isPlainPath(url)) return undefined;
+  const [prefix, encoded] = taskPrefix.exec(url) ?? [];
+  const rest = prefix === undefined ? url : url.slice(prefix.length);
+  const task = decodeSegment(encoded);
+  if (encoded !== undefined && task === undefined) return undefined;
+  const query = rest.indexOf('?');
+  const path = query === -1 ? rest : rest.slice(0, query);
+  const shape = method === 'POST' ? findShape(path) : undefined;
+  const isFree = freePaths.some(([each, pattern]) => each === method && pattern.test(path));
+  return {
+    ...(task !== undefined && { task }),
+    url: rest,
+    provider: findProvider(path, shape, headers),
+    kind: shape !== undefined ? 'model' : isFree ? 'free' : 'unpriced',
+    ...(shape && { shape }),
+  };
+}
+
+/**
+ * Whether a target is an absolute path that every server reads alike: no other host, no parent folders in any
+ * encoding, no backslashes or control characters.
+ */
+function isPlainPath(url: string): boolean {
+  const path = url.split('?', 1)[0]!;
+  if (!path.startsWith('/') || path.startsWith('//') || url.length > 8_000) return false;
+  if (/[\\#\s]|%(?:00|0a|0d|2f|5c)/i.test(path) || decodeSegment(path) === undefined) return false;
+  return !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
+}
+
+function decodeSegment(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The provider of a path; paths that two APIs share are told apart by the headers of their clients. */
+function findProvider(path: string, shape: ApiShape | undefined, headers: IncomingHttpHeaders): ProviderName {
+  // Gemini has the APIs of OpenAI, too.
+  if (shape !== undefined) return path.startsWith('/v1beta/') ? 'gemini' : shape.provider;
+  if (path.startsWith('/v1/messages') || headers['anthropic-version'] !== undefined) return 'anthropic';
+  const isGoogle = headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
+  return path.startsWith('/v1beta/') || path.startsWith('/upload/') || isGoogle ? 'gemini' : 'openai';
+}

@@ -1,0 +1,107 @@
+/** The upstreams of a gateway: the only hosts that it ever reaches. */
+
+import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { hopHeaders } from '../http/hop-headers.ts';
+import { withoutKey } from './keys/key-places.ts';
+
+/** One upstream. */
+export interface Upstream {
+  readonly name: string;
+  readonly baseUrl: URL;
+  /** Whether its paths have no version: the `/v1` of a request is left out. */
+  readonly isUnversioned?: boolean;
+  /** Headers in place of those of the client, e.g. the key of the provider. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the key of the client is not passed on. */
+  readonly replacesKey?: boolean;
+  /** The upstream that takes the calls of a model while its circuit is open here. */
+  readonly fallback?: Upstream | undefined;
+  /** Why no request can be sent to it. */
+  readonly problem?: string;
+}
+
+/** Raw headers, name and value in turn, without those of the connection and without some others. */
+export function passHeaders(raw: readonly string[], without: ReadonlySet<string>): string[] {
+  const named = new Set<string>();
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at]!.toLowerCase() !== 'connection') continue;
+    for (const name of raw[at + 1]!.split(',')) named.add(name.trim().toLowerCase());
+  }
+  const passed: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (!hopHeaders.has(name) && !named.has(name) && !without.has(name)) passed.push(raw[at]!, raw[at + 1]!);
+  }
+  return passed;
+}
+
+/** Connections to upstreams, kept open between requests. One that is silent for too long is broken. */
+export function createConnections(silenceMs: number) {
+  const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true } as const;
+  const http = new HttpAgent(options);
+  const https = new HttpsAgent(options);
+  return {
+    /** Sends a request; resolves with the answer before its body. */
+    send(upstream: Upstream, call: OutgoingCall): Promise<IncomingMessage> {
+      const { baseUrl } = upstream;
+      const isTls = baseUrl.protocol === 'https:';
+      const whole = upstream.replacesKey === true ? withoutKey(call.url) : call.url;
+      const url = upstream.isUnversioned === true ? whole.replace(/^\/v1(?=\/)/, '') : whole;
+      const path = `${baseUrl.pathname.replace(/\/$/, '')}${url}`;
+      return new Promise((resolve, reject) => {
+        const request = (isTls ? requestHttps : requestHttp)({
+          agent: isTls ? https : http,
+          host: baseUrl.hostname.replace(/^\[|\]$/g, ''),
+          port: baseUrl.port || (isTls ? 443 : 80),
+          method: call.method,
+          path,
+          headers: call.headers as unknown as OutgoingHttpHeaders,
+          setHost: false,
+          timeout: silenceMs,
+        });
+        // Node would tie the signal to the connection, which later requests use, too. Without an error, since nobody
+        // listens to a connection that has just been freed.
+        const abort = () => void request.destroy();
+        call.signal.addEventListener('abort', abort, { once: true });
+        request.on('close', () => {
+          call.signal.removeEventListener('abort', abort);
+          // An answer that switches protocols comes neither as a response nor as an error.
+          reject(Object.assign(new Error('the upstream closed the connection'), { code: 'ECONNRESET' }));
+        });
+        if (call.signal.aborted) abort();
+        request.on('timeout', () => request.destroy(silenceError(silenceMs)));
+        request.on('response', resolve);
+        request.on('error', reject);
+        if (call.body === undefined) request.end();
+        else if (Buffer.isBuffer(call.body)) request.end(call.body);
+        else call.body.pipe(request);
+      });
+    },
+    close(): void {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}
+
+function silenceError(silenceMs: number): Error {
+  const message = `the upstream was silent for ${silenceMs / 1000} s`;
+  return Object.assign(new Error(message), { code: silenceCode });
+}
+
+/** The code of the error of a connection that was silent for too long. */
+export const silenceCode = 'ETIMEDOUT';
+
+/** One request to an upstream. */
+export interface OutgoingCall {
+  readonly method: string;
+  readonly url: string;
+  /** Name and value in turn. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | NodeJS.ReadableStream | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Connections to one upstream. */
+const socketsMax = 1_024;
