@@ -11,6 +11,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The message of a request that no answer came to. */
+export const unreachable = 'The server does not answer.';
+
 /** Called when the API says that the session is over. */
 let onSignedOut: () => void = () => undefined;
 
@@ -50,7 +53,7 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
       signal: AbortSignal.timeout(timeoutMs),
     });
   } catch {
-    throw new ApiError(0, 'unreachable', 'The server does not answer.');
+    throw new ApiError(0, 'unreachable', unreachable);
   }
   const value: unknown = await response.json().catch(() => undefined);
   if (response.ok) return value as T;

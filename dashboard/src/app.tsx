@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { unreachable } from './api.ts';
 import { Dialog } from './components/dialog.tsx';
 import { Icon, type IconName } from './components/icon.tsx';
 import { addKeys, listKeys } from './keyboard.ts';
@@ -96,6 +97,7 @@ function Frame() {
       <Navigation current={id} />
       <main id="main" tabIndex={-1}>
         <h1>{view.title}</h1>
+        <ConnectionNote />
         <view.Component key={id} {...(param !== undefined && { param })} query={query} />
       </main>
       <Messages />
@@ -137,7 +139,7 @@ function Banner({ onHelp }: { readonly onHelp: () => void }) {
           onClick={() => setPreferences({ sound: !sound })}
         />
         <Tool
-          icon="bell"
+          icon={notifications ? 'bell' : 'bell-off'}
           label={`Notifications: ${notifications ? 'on' : 'off'}`}
           isOn={notifications}
           onClick={() => void toggleNotifications()}
@@ -211,6 +213,31 @@ function ConnectionState() {
         {texts[state]}
       </span>
     </span>
+  );
+}
+
+/** How long a connection may be away before the page says that it may be out of date. */
+const awayMs = 2_000;
+
+/** Says that the server is away, and what a person can do. */
+function ConnectionNote() {
+  const isAway = useSignal(false);
+  const isReconnecting = connection.value.state === 'reconnecting';
+  useEffect(() => {
+    isAway.value = false;
+    if (!isReconnecting) return;
+    const timer = setTimeout(() => (isAway.value = true), awayMs);
+    return () => clearTimeout(timer);
+  }, [isReconnecting]);
+  if (!isAway.value) return null;
+  return (
+    <div class="error-note">
+      <Icon name="alert" />
+      <span>
+        {unreachable} What is shown may be out of date; the page tries again by itself. If the server has ended, start
+        it with <code>switchgear serve</code> and open the address that it prints.
+      </span>
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@
 import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
-import { type GuardedAgent, type Placement, placeProcess } from '../supervisor/guarded-agents.ts';
+import { type GuardedAgent, type Placement, placeChains } from '../supervisor/guarded-agents.ts';
 import { type ConnectionEnds, findPeer } from '../supervisor/peer-process.ts';
 import { formatProcessChain, type ProcessChain, readProcessChain } from '../supervisor/process-chain.ts';
 import { authorizeOperator, type Operator, type OperatorRequest } from './authorize.ts';
@@ -22,6 +22,9 @@ export interface TokenRequest {
 export async function authorizeTokenHolder(store: CrossProcessStore, request: TokenRequest): Promise<Operator> {
   const { effect, by, note, connection } = request;
   const placement = await placePeer(store, connection);
+  // A stop only tightens, so it needs no look at who gives it.
+  if (placement.kind === 'unknown' && placement.isUnread === true && effect !== 'stop')
+    throw unseenError(placement.reason);
   try {
     return await authorizeOperator(store, {
       effect,
@@ -38,12 +41,19 @@ export async function authorizeTokenHolder(store: CrossProcessStore, request: To
   }
 }
 
-/** Places the process at the other end. Of several that share the connection, a guarded one counts. */
+/** Places the process at the other end. Of several that share the connection, or may have it, a guarded one counts. */
 async function placePeer(store: CrossProcessStore, connection: ConnectionEnds): Promise<Placement> {
   const peer = findPeer(connection);
+  const chain: ProcessChain = { links: [], isComplete: false };
+  if (peer.kind === 'hidden') return { kind: 'unknown', reason: peer.reason, chain, isUnread: true };
   if (peer.kind === 'unknown') {
-    const { reason } = peer;
-    return { kind: 'unknown', reason, chain: { links: [], isComplete: false } };
+    const { reason, candidates = [] } = peer;
+    const placements = await placeChains(
+      store,
+      {},
+      candidates.map((pid) => readProcessChain(pid)),
+    );
+    return placements.find(isGuardedByName) ?? { kind: 'unknown', reason, chain };
   }
   const chains = peer.kind === 'gone' ? [] : peer.pids.map((pid) => readProcessChain(pid));
   const living = chains.filter(({ links, isHidden }) => links.length > 0 || isHidden === true);
@@ -53,8 +63,22 @@ async function placePeer(store: CrossProcessStore, connection: ConnectionEnds): 
       'refused: the client closed its connection before its process could be found; it must wait for the answer',
     );
   }
-  const placements = await Promise.all(living.map((chain) => placeProcess(store, {}, chain)));
+  const placements = await placeChains(store, {}, living);
   return placements.find(({ kind }) => kind === 'guarded') ?? placements[0]!;
+}
+
+/** Whether a process is below an agent that is known, not only below processes that are hidden. */
+function isGuardedByName(placement: Placement): boolean {
+  return placement.kind === 'guarded' && placement.agent.by !== 'hidden';
+}
+
+/** The error for a request whose process should be known and is not. */
+function unseenError(reason: string): SwitchgearError {
+  return new SwitchgearError(
+    'operator_required',
+    `refused: the process that sent the request cannot be told from an agent, because ${reason}; ` +
+      'a person can decide in a terminal: switchgear inbox',
+  );
 }
 
 /** Opens a card about an agent that has used a token, once for each run or session. */

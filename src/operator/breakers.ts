@@ -13,7 +13,7 @@ import { describeFailedCall } from '../core/messages/entry-words.ts';
 import type { BreakerSettings } from '../core/settings.ts';
 import type { Change, CrossProcessStore, StoredCell } from '../ports/store.ts';
 import type { StoredBreaker } from './board/answers.ts';
-import { readNewestEntries } from './journal.ts';
+import { readNewestIfPossible } from './journal.ts';
 import { commitOrder, type OrderRequest } from './orders.ts';
 
 /** The most breakers that one call reads. */
@@ -64,7 +64,7 @@ export async function withLastErrors(
 ): Promise<readonly StoredBreaker[]> {
   if (!breakers.some(hasFailed)) return breakers;
   const errors = new Map<string, string>();
-  for (const entry of await readNewestEntries(store.shared, lastErrorEntriesMax))
+  for (const entry of await readNewestIfPossible(store.shared, lastErrorEntriesMax))
     if (entry.type === 'failure-counted') errors.set(entry.name, describeFailedCall(entry));
   return breakers.map((breaker) => {
     const lastError = hasFailed(breaker) ? errors.get(breaker.name) : undefined;

@@ -14,7 +14,7 @@ const budgetsMax = 10_000;
 export interface StoredBudget {
   readonly key: string;
   readonly scope: JointBudget['scope'];
-  /** The session or agent; absent for a project or global budget. */
+  /** The session, agent, key or model; absent for a project or global budget. */
   readonly of?: string;
   readonly project?: string;
   readonly unit: JointBudget['unit'];
@@ -32,8 +32,15 @@ export async function readStoredBudgets(store: CrossProcessStore): Promise<reado
   return cells.flatMap((cell) => parseBudget(cell, atMs)).filter(({ used }) => used > 0);
 }
 
-const scopes: readonly string[] = ['session', 'agent', 'project', 'global'] satisfies JointBudget['scope'][];
-const units: readonly string[] = ['calls', 'tokens', 'spend_cents'] satisfies JointBudget['unit'][];
+const scopes: readonly string[] = [
+  'session',
+  'agent',
+  'project',
+  'global',
+  'key',
+  'model',
+] satisfies JointBudget['scope'][];
+const units: readonly string[] = ['calls', 'model_calls', 'tokens', 'spend_cents'] satisfies JointBudget['unit'][];
 
 function parseBudget({ key, state }: StoredCell, atMs: number): readonly StoredBudget[] {
   const [, scope = '', unit = '', window = '', ...ownerParts] = key.split('/').map(decodeKeyPart);
@@ -41,8 +48,8 @@ function parseBudget({ key, state }: StoredCell, atMs: number): readonly StoredB
   // Skips cells of other kinds.
   if (!scopes.includes(scope) || !units.includes(unit) || !Array.isArray(budgetWindow?.sums)) return [];
   const { limit } = budgetWindow;
-  const of = scope === 'session' || scope === 'agent' ? ownerParts.at(-1) : undefined;
-  const project = scope === 'session' ? undefined : ownerParts[0];
+  const of = scope === 'project' || scope === 'global' ? undefined : ownerParts.at(-1);
+  const project = scope === 'agent' || scope === 'project' ? ownerParts[0] : undefined;
   const budget = {
     scope: scope as JointBudget['scope'],
     unit: unit as JointBudget['unit'],
@@ -72,4 +79,4 @@ export function formatBudget({ unit, used, limit, windowSecs }: StoredBudget): r
   return [usedText, windowSecs === undefined ? '' : `in any ${formatTimeSpan(windowSecs * 1000)}`];
 }
 
-const unitNames = { calls: ' calls', tokens: ' tokens', spend_cents: '' } as const;
+const unitNames = { calls: ' calls', model_calls: ' model calls', tokens: ' tokens', spend_cents: '' } as const;

@@ -62,8 +62,8 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'task-started': describeTaskStart,
   'task-ended': ({ how }) => how,
   'task-halted': ({ enforced, message }) => `${enforced ? '' : 'would have been halted: '}${message}`,
-  'task-stopped': () => 'its clocks stand still: paused, or waiting for a person',
-  'task-resumed': () => 'its clocks run again',
+  'task-stopped': () => 'its time limits stand still: it is paused, or waits for a person',
+  'task-resumed': () => 'its time limits run again',
   'task-missing': ({ name }) => describeMissingTask(name),
   'action-refused': describeRefusal,
   'action-waited': describeStop,
@@ -72,6 +72,7 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'action-settled': ({ permit, outcome, durationMs }) =>
     `${permit.action.name} ${describeOutcome(outcome)} after ${Math.round(durationMs)} ms`,
   'work-ended': ({ permit }) => permit.action.name,
+  'reservation-changed': ({ permit }) => permit.action.name,
   'permit-renewed': ({ permit }) => permit.action.name,
   'failure-counted': ({ name, error, message, actual, limit }) =>
     `${name} failed (${actual} of ${limit}): ${describeFailedCall({ error, message })}`,

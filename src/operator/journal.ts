@@ -5,7 +5,7 @@ import type { SharedStore } from '../ports/store.ts';
 
 const pageSize = 1_000;
 
-/** Finds the number of the last entry by bisection; returns 0 for an empty journal. */
+/** Finds the number of the last entry by bisection; returns 0 for an empty journal, and throws if it cannot be read. */
 export async function findLastSeq(shared: SharedStore): Promise<number> {
   const isBeyond = async (seq: number) => (await shared.entries(seq, 1)).length === 0;
   let beyond = 1;
@@ -33,6 +33,11 @@ export async function readJournalEntries(
     if (page.length === 0) break;
   }
   return entries;
+}
+
+/** As `readNewestEntries`, for views that have their state from cells: none if the journal cannot be read. */
+export function readNewestIfPossible(shared: SharedStore, limit: number): Promise<readonly Entry[]> {
+  return readNewestEntries(shared, limit).catch(() => []);
 }
 
 /** Reads the newest entries, oldest first. */

@@ -1,10 +1,7 @@
 /** Lists and revokes standing approvals. */
 
-import {
-  dropStandingApproval,
-  listStandingApprovals,
-  type StandingApproval,
-} from '../chains/run/approval/standing-approvals.ts';
+import type { StandingApproval } from '../chains/run/approval/standing-approval.ts';
+import { dropStandingApproval, listStandingApprovals } from '../chains/run/approval/standing-approvals.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
 import { findByIdPrefix } from './cards.ts';

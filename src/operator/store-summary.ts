@@ -3,53 +3,11 @@
 import type { Entry } from '../core/event.ts';
 import { publishedTasksMax } from '../core/limits.ts';
 import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '../ports/published-tasks.ts';
-import type { CrossProcessStore, StoreHealth, StoreSize } from '../ports/store.ts';
+import type { CrossProcessStore } from '../ports/store.ts';
 import { readGuardedAgents } from '../supervisor/guarded-agents.ts';
 import { readRuns } from '../supervisor/run-record.ts';
+import type { StoreAgent, StoreOutage, StoreProcess, StoreSummary } from './board/answers.ts';
 import { findLastSeq } from './journal.ts';
-
-/** A process with tasks. */
-export interface StoreProcess {
-  readonly id: string;
-  /** `run`: a supervisor of `switchgear run`. `library`: a program that was given the store. */
-  readonly kind: 'run' | 'library';
-  /** The process reports itself until this time of the store, and renews it. */
-  readonly untilMs: number;
-  readonly isAlive: boolean;
-  /** Its tasks that are not lost, and the names of its agents. */
-  readonly tasks: number;
-  readonly agents: readonly string[];
-}
-
-/** An agent that a supervisor or hooks guard, and that runs on this machine. */
-export interface StoreAgent {
-  readonly by: 'run' | 'hooks';
-  readonly name: string;
-  /** The task of a run, or the session of hooks. */
-  readonly id: string;
-  readonly pid?: number;
-}
-
-/** A time in which a process could not reach the store, or its end. */
-export interface StoreOutage {
-  readonly wallMs: number;
-  readonly type: 'store-degraded' | 'store-recovered';
-  readonly reason: string;
-}
-
-/** A store as a whole. */
-export interface StoreSummary {
-  readonly store: string;
-  readonly health: StoreHealth;
-  readonly atMs: number;
-  /** The numbers of the first and the last entry; 0 without entries. */
-  readonly journal: { readonly first: number; readonly last: number };
-  readonly size: StoreSize;
-  readonly processes: readonly StoreProcess[];
-  readonly agents: readonly StoreAgent[];
-  /** The last times that the journal tells of, the newest first. */
-  readonly outages: readonly StoreOutage[];
-}
 
 const outagesMax = 20;
 const agentNamesMax = 5;
@@ -61,8 +19,9 @@ export async function readStoreSummary(
   recentEntries: readonly Entry[] = [],
 ): Promise<StoreSummary> {
   const { shared, clock } = store;
-  const [first] = await shared.entries(1, 1);
-  const last = await findLastSeq(shared);
+  // The health says that the journal cannot be read.
+  const [first] = await shared.entries(1, 1).catch(() => []);
+  const last = await findLastSeq(shared).catch(() => 0);
   const size = (await shared.size?.()) ?? {};
   const processes = await readProcesses(store);
   const { agents } = await readGuardedAgents(store);

@@ -1,5 +1,7 @@
 /** Lists the tasks of all processes on a store: published tasks, and tasks known from the journal alone. */
 
+import { isOver as isRunOver } from '../chains/run/state/transitions.ts';
+import { listRuns, type RunSummary } from '../chains/run/storage/runs.ts';
 import type { Card } from '../core/card.ts';
 import { cellKey } from '../core/cell-key.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
@@ -12,7 +14,7 @@ import { type LiveTask, livePrefix, ownerPrefix, type ProcessLiveness } from '..
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 import { type RunRecord, readRuns } from '../supervisor/run-record.ts';
 import type { JournalTask, OperatorTask, TaskUsage } from './board/answers.ts';
-import { readNewestEntries } from './journal.ts';
+import { readNewestIfPossible } from './journal.ts';
 
 /** The most tasks, and the most processes, that one call reads. */
 const tasksMax = 10_000;
@@ -20,7 +22,7 @@ const tasksMax = 10_000;
 /** Lists all tasks, oldest first, and closes tasks whose process is gone: once per task, with a card. */
 export async function listTasks(
   store: CrossProcessStore,
-  readEntries = () => readNewestEntries(store.shared, journalEntriesMax),
+  readEntries = () => readNewestIfPossible(store.shared, journalEntriesMax),
 ): Promise<readonly OperatorTask[]> {
   const { shared, clock } = store;
   const live = await shared.read(livePrefix, tasksMax);
@@ -42,16 +44,25 @@ export async function listTasks(
     const isGone = !((owners.get(ownerPrefix + cellKey(task.owner))?.untilMs ?? 0) > atMs);
     const isLost =
       task.state === 'lost' || (isGone && (await closeLostTask(store, key, task, endedRuns.has(task.id), atMs)));
+    if (isLost && isSettled(store, task.id)) continue;
     publishedTasks.push(makeOperatorTask(isLost ? { ...task, state: 'lost' } : task, atMs));
   }
   const ids = new Set(publishedTasks.map(({ id }) => id));
-  const journalTasks = readJournalTasks(await readEntries(), atMs).filter(({ id }) => !ids.has(id));
+  const unpublished = readJournalTasks(await readEntries(), atMs).filter(({ id }) => !ids.has(id));
+  const journalTasks = unpublished.length === 0 ? [] : judgeByRuns(unpublished, await listRuns(store), atMs);
   const hookUsages = journalTasks.length === 0 ? new Map<string, TaskUsage>() : await readHookUsages(store, atMs);
   const others = journalTasks.map((task): OperatorTask => {
     const used = hookUsages.get(task.id);
     return used === undefined ? task : { ...task, used };
   });
-  return [...publishedTasks, ...others].toSorted((left, right) => left.startedWallMs - right.startedWallMs);
+  // By age, which both kinds measure alike: a Redis store gives journal entries the wall time at which they were sent.
+  return [...publishedTasks, ...others].toSorted((left, right) => right.ageMs - left.ageMs);
+}
+
+/** Whether a person has answered the card of a lost run, of which this is the task or one below it. */
+function isSettled(store: CrossProcessStore, id: string): boolean {
+  const [root = id] = id.split('/', 1);
+  return store.card(`card-lost-${root}`)?.answer !== undefined;
 }
 
 /** The usage of tasks that only hooks work on: their state is stored between two hooks. */
@@ -197,6 +208,25 @@ export function readJournalTasks(entries: readonly Entry[], atMs: number): reado
     }
   }
   return [...drafts.values()].map((draft) => finishDraft(draft, atMs));
+}
+
+/**
+ * Takes the state of the tasks of chain runs from their runs: a task that no process works on is lost, and one whose
+ * run is over has ended, though its process could not write so.
+ */
+export function judgeByRuns(
+  tasks: readonly JournalTask[],
+  runs: readonly Pick<RunSummary, 'id' | 'status' | 'owner'>[],
+  atMs: number,
+): readonly JournalTask[] {
+  const byId = new Map(runs.map((run) => [run.id, run]));
+  return tasks.flatMap((task): readonly JournalTask[] => {
+    const [root = task.id] = task.id.split('/', 1);
+    const run = byId.get(task.id) ?? byId.get(root);
+    if (run === undefined || task.state === 'halted') return [task];
+    if (isRunOver(run)) return [];
+    return run.owner !== undefined && run.owner.untilMs > atMs ? [task] : [{ ...task, state: 'lost' }];
+  });
 }
 
 function finishDraft({ start, stops, pausedMs, halt }: TaskDraft, atMs: number): JournalTask {

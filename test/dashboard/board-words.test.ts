@@ -4,10 +4,11 @@ import {
   describeEffect,
   describeOrder,
   describeScope,
+  folderOf,
   stateLooks,
   sumOf,
 } from '../../dashboard/src/logic/breaker-words.ts';
-import { describeTaskEffect, listUsages } from '../../dashboard/src/logic/task-words.ts';
+import { describeTaskEffect, isWaiting, listUsages } from '../../dashboard/src/logic/task-words.ts';
 import type { ActiveBreaker } from '../../src/operator/board/answers.ts';
 
 function breaker(state: ActiveBreaker['state'], isHeld = false): ActiveBreaker {
@@ -23,7 +24,7 @@ test('each state of a breaker has a word, an icon and a tone of its own', () => 
     ['Open', 'Half-open', 'Closed', 'Held open'],
   );
   assert.equal(new Set(looks.map(({ icon }) => icon)).size, 4);
-  assert.equal(describeScope(breaker('OPEN')), 'agent r, shop');
+  assert.equal(describeScope(breaker('OPEN')), 'agent r, project shop');
   assert.equal(describeScope({ scope: 'all', of: '', project: '' }), 'shared by all');
   const lastOrder = { order: 'hold', by: 'ann', reason: 'down', wallMs: 1 } as const;
   assert.equal(describeOrder({ state: 'OPEN', lastOrder }), 'held by ann: down');
@@ -62,4 +63,17 @@ test('usages stand against their limits; a limit that is off, and a usage that i
     undefined,
   ]);
   assert.deepEqual(listUsages({}), [undefined, undefined, undefined, undefined, undefined]);
+});
+
+test('a project is named by its last folder', () => {
+  assert.deepEqual(['/home/ann/shop', 'C:\\work\\shop\\', 'shop', ''].map(folderOf), ['shop', 'shop', 'shop', '']);
+});
+
+test('a task whose clocks stand still waits for a person, unless an order paused it or one above it', () => {
+  const order = (target: string | null) => [{ target, reason: '' }];
+  const paused = { id: 'a/b', state: 'paused' } as const;
+  assert.equal(isWaiting(paused, []), true);
+  assert.equal(isWaiting(paused, order('other')), true);
+  for (const target of [null, 'a', 'a/b']) assert.equal(isWaiting(paused, order(target)), false);
+  assert.equal(isWaiting({ id: 'a/b', state: 'running' }, []), false);
 });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import {
   checkArguments,
   effectSentence,
+  isIncomplete,
   listAnswers,
   listCommonAnswers,
 } from '../../dashboard/src/logic/card-answers.ts';
@@ -14,6 +15,8 @@ import {
   causesOf,
   counterName,
   describeClosed,
+  describeEquals,
+  describeRule,
   headlineOf,
   limitOf,
   outcomeOf,
@@ -133,7 +136,46 @@ test('a card that stands for several equal ones says so on its buttons, and deci
     ['Narrow the request…', 'Hand back for a new plan (all 7)…', 'Dismiss (all 7)'],
   );
   assert.deepEqual(buttons.at(-1)?.body(''), { answer: 'dismiss', equals: 6 });
-  assert.equal(listAnswers({ ...question, count: 3 })[0]?.label, 'Approve once', 'equal questions are always released');
+  const asked = listAnswers({ ...question, count: 3 });
+  assert.deepEqual(
+    asked.map(({ label }) => label),
+    ['Approve once (all 3)', 'Edit and approve…', 'Decline (all 3)…'],
+  );
+  assert.deepEqual(asked[0]?.body(''), { answer: 'approve', for: 'once', equals: 2 });
+  const [together] = listCommonAnswers([{ ...question, count: 3 }, question]);
+  assert.deepEqual([together?.label, together?.body('').equals], ['Approve once', undefined], 'each has its own count');
+});
+
+test('a card that stands for equal ones names their tasks; a single one does not', () => {
+  assert.equal(describeEquals(question), undefined);
+  const decides = 'One answer decides them all.';
+  assert.deepEqual(describeEquals({ ...question, count: 3, equalTasks: ['t-2', 't-3'] }), {
+    ...{ title: 'Same question in 3 tasks', text: `t-1, t-2, t-3. ${decides}` },
+  });
+  assert.deepEqual(describeEquals({ ...question, count: 2, equalTasks: ['t-1'] }), {
+    ...{ title: 'Same question 2 times', text: `t-1. ${decides}` },
+  });
+  assert.deepEqual(describeEquals({ ...question, count: 3, equalTasks: ['t-1', 't-2'] }), {
+    ...{ title: 'Same question 3 times in 2 tasks', text: `t-1, t-2. ${decides}` },
+  });
+  assert.deepEqual(describeEquals({ ...halt, count: 40, equalTasks: ['t-2'] }), {
+    ...{ title: 'Same cause in 40 tasks', text: `t-1, t-2 and 38 more. ${decides}` },
+  });
+});
+
+test('a rule is shown as its condition and action, with its target where the condition does not name it', () => {
+  assert.deepEqual(describeRule('pay|ability:pay|confirm'), { text: 'ability:pay → confirm' });
+  assert.deepEqual(describeRule('*|a>1|abort'), { text: 'a>1 → abort' });
+  assert.deepEqual(describeRule('chain:plan|ability:pay|confirm'), {
+    ...{ text: 'ability:pay → confirm', target: 'chain plan' },
+  });
+  assert.deepEqual(describeRule('pay|to=a|b|confirm'), { text: 'to=a|b → confirm', target: 'pay' });
+  assert.deepEqual(describeRule('something else'), { text: 'something else' });
+});
+
+test('a question is incomplete until its details are there; a halt never is', () => {
+  assert.deepEqual([isIncomplete(question), isIncomplete({ ...question, details: {} })], [true, false]);
+  assert.equal(isIncomplete(halt), false);
 });
 
 test('a card of the past has its counter, once', () => {

@@ -8,6 +8,7 @@ import {
   formatCount,
   formatSpan,
   formatUsage,
+  splitName,
   storeCode,
 } from '../../dashboard/src/logic/format.ts';
 
@@ -42,4 +43,15 @@ test('one is not many', () => {
 test('the code for a store quotes its name', () => {
   assert.equal(storeCode('sqlite:/a "b".db'), 'createSwitchgear({ store: sqliteStore({ path: "/a \\"b\\".db" }) })');
   assert.match(storeCode('redis://host:6379'), /redisStore\(\{ url: "redis:\/\/host:6379" \}\)/);
+});
+
+test('the end of a long name is never cut', () => {
+  assert.deepEqual(splitName('invoices-INV-2026-0131'), ['invoices-INV-2', '026-0131']);
+  assert.deepEqual(
+    [splitName('reader'), splitName('')],
+    [
+      ['reader', ''],
+      ['', ''],
+    ],
+  );
 });

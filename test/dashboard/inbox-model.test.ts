@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import {
   applyEntries,
   cardsLoadedMax,
+  describeMore,
   dropCards,
   type InboxState,
   mergeCards,
   type PageCard,
+  takeReading,
 } from '../../dashboard/src/logic/inbox-model.ts';
 import type { Entry } from '../../src/core/event.ts';
 
@@ -26,6 +28,28 @@ function makeCard(id: string, changes: Partial<PageCard> = {}): PageCard {
 function changed(card: PageCard, agent?: string): Entry {
   return { seq: ++seq, atMs: 1, wallMs: seq, type: 'card-changed', card, ...(agent && { agent }) };
 }
+
+test('a card whose entry came while the list was read neither goes nor comes back', () => {
+  const opened = applyEntries({ cards: [makeCard('old')], total: 1 }, [changed(makeCard('new'), 'bot')], 0);
+  const before = takeReading(opened, [makeCard('old')], 1, new Set(['new']));
+  assert.deepEqual([before.cards.map(({ id }) => id).toSorted(), before.total], [['new', 'old'], 2]);
+  const answered = applyEntries(before, [changed(makeCard('old', { state: 'answered' }))], 0);
+  const after = takeReading(answered, [makeCard('old'), makeCard('new')], 2, new Set(['old']));
+  assert.deepEqual([after.cards.map(({ id }) => id), after.total], [['new'], 1]);
+  const folded = takeReading(opened, [makeCard('old', { count: 2, equals: ['new'] })], 1, new Set(['new']));
+  assert.deepEqual([folded.cards.map(({ id }) => id), folded.total], [['old'], 1]);
+  assert.deepEqual(takeReading(opened, [], 0, new Set()).cards, [], 'without an entry the list decides');
+});
+
+test('a page that does not hold all open cards says how many more there are', () => {
+  const cards = Array.from({ length: cardsLoadedMax }, (_, at) => makeCard(`c${at}`));
+  assert.equal(
+    describeMore({ cards, total: 10_000 }),
+    'The 1,000 most urgent cards are listed. 9,000 more are open: they follow as these are decided.',
+  );
+  assert.equal(describeMore({ cards, total: cardsLoadedMax }), undefined);
+  assert.equal(describeMore({ cards: cards.slice(0, 100), total: 10_000 }), undefined, 'the next ones are being read');
+});
 
 const idsOf = ({ cards }: InboxState) => cards.map(({ id }) => id);
 

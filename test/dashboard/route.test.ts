@@ -21,6 +21,7 @@ test('each address that is made is read as it was meant', () => {
     assert.equal(parseRoute(formatRoute('chains', param)).param, param);
   assert.deepEqual(parseRoute(formatRoute('tasks', 't', { only: 'a b&c' })).query, { only: 'a b&c' });
   assert.equal(formatRoute('store'), '#/store');
+  assert.equal(formatRoute('tasks', 'x\ud800y'), '#/tasks/x%EF%BF%BDy', 'a name with half a character has an address');
 });
 
 test('the token is read from the address that the server prints, and from no other', () => {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { hasCalls, joinRows, makeBurn, makeTicks, makeTracks } from '../../dashboard/src/logic/timeline-model.ts';
+import {
+  hasCalls,
+  joinRows,
+  makeBurn,
+  makeTicks,
+  makeTracks,
+  placeLabel,
+} from '../../dashboard/src/logic/timeline-model.ts';
 import type { TimelineRow } from '../../src/operator/board/answers.ts';
 
 let seq = 0;
@@ -95,6 +102,13 @@ test('rows join without doubles at both ends, and the oldest go first', () => {
   assert.deepEqual(joinRows([b!, c!], [a!, b!], 10), [a, b, c]);
   assert.deepEqual(joinRows([a!, b!, c!], [d!], 2), [c, d]);
   assert.deepEqual(joinRows([], [a!], 10), [a]);
+});
+
+test('the label of the spend lies neither on the limit nor outside of the chart', () => {
+  assert.equal(placeLabel(60, undefined), 55);
+  assert.equal(placeLabel(60, 20), 55, 'the limit is far above');
+  assert.equal(placeLabel(28, 18), 42, 'the limit would cross the label');
+  assert.equal(placeLabel(10, 50), 24, 'above the line there is no room');
 });
 
 test('a journal without calls is told from one with calls; ticks are round and few', () => {

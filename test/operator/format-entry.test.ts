@@ -11,7 +11,7 @@ test('a line contains the time, the event and the task', () => {
   assert.equal(line(failed, 't-1'), 'failure-counted      search failed (2 of 5): NetworkError  t-1');
   assert.equal(
     line({ type: 'task-stopped' }, 't-1'),
-    'task-stopped         its clocks stand still: paused, or waiting for a person  t-1',
+    'task-stopped         its time limits stand still: it is paused, or waits for a person  t-1',
   );
   const opened = { type: 'breaker-opened', key: 'k', name: 'search', generation: 2, cause: 'failures' } as const;
   assert.equal(

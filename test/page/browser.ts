@@ -34,9 +34,6 @@ const violationReporter = `document.addEventListener('securitypolicyviolation', 
   reportViolation(event.violatedDirective + ' blocked ' + event.blockedURI);
 });`;
 
-/** While other processes hold the lock of the file for long, as on a busy machine, a page sends its change again. */
-const busyStore = /^response: 503 to POST .*"store_unreachable"/;
-
 export interface WatchedPage {
   readonly page: Page;
   /** What the page did wrong: errors and warnings on its console, requests to other origins, breaches of its CSP. */
@@ -58,7 +55,7 @@ export async function openPage(url: string, { expected, before, ...options }: Pa
   page.setDefaultTimeout(patienceMs);
   const problems: string[] = [];
   const report = (problem: string) => {
-    if (expected?.test(problem) !== true && !busyStore.test(problem)) problems.push(problem);
+    if (expected?.test(problem) !== true) problems.push(problem);
   };
   const { origin } = new URL(url);
   page.on('console', (message) => {

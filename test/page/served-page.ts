@@ -6,6 +6,7 @@ import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator } from 'playwright-core';
 import type { Card } from '../../src/core/card.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { CrossProcessStore } from '../../src/ports/store.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createTestHome, type StartedProcess, type TestHome } from '../cli/run/run-cli.ts';
@@ -22,7 +23,7 @@ export interface Served extends TestHome {
   /** Opens the page with the printed token, or another address of it; closed with all others after the tests. */
   open(options?: PageOptions & { readonly address?: string }): Promise<SignedInPage>;
   /** The store of the server, opened by this process. */
-  openStore(): SqliteStore;
+  openStore(clock?: Clock): SqliteStore;
   /** Adds a token and returns the address that signs in with it. */
   addToken(name: string, role: 'operator' | 'viewer'): Promise<string>;
   /** Ends the server, and starts it again on the same port. */
@@ -81,8 +82,8 @@ export async function servePage(args: readonly string[] = []): Promise<Served> {
       pages.push(opened);
       return opened;
     },
-    openStore() {
-      const store = sqliteStore({ path });
+    openStore(clock) {
+      const store = sqliteStore({ path, ...(clock && { clock }) });
       stores.push(store);
       return store;
     },

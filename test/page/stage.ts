@@ -7,20 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cardApprover } from '../../src/approvers/index.ts';
 import { createChains } from '../../src/chains/index.ts';
 import type { Card } from '../../src/core/card.ts';
-import { createSwitchgear, type Switchgear } from '../../src/index.ts';
+import { createSwitchgear, type Switchgear, type Task } from '../../src/index.ts';
+import { machineClock } from '../../src/platform/machine-clock.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/index.ts';
 import { chainOf, counting, step } from '../chains/run/run-setup.ts';
 import { until } from '../supervisor/processes.ts';
 import type { Served } from './served-page.ts';
 
-const isIgnored = () => undefined;
-
 /** Plays everything; what waits for a person goes on waiting until `end`. */
 export async function playStage(served: Served): Promise<{ end(): void }> {
-  const store = served.openStore();
+  const past = createPast();
+  const store = served.openStore(past.clock);
   const approver = cardApprover({ store });
   const gear = createSwitchgear({
-    ...{ agent: 'billing', store, approver, log: 'silent', env: {} },
+    ...{ agent: 'billing', project: 'invoicing', store, approver, log: 'silent', env: {} },
     policy: {
       circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 900 },
       journal: { level: 'all' },
@@ -37,9 +38,14 @@ export async function playStage(served: Served): Promise<{ end(): void }> {
       ],
     },
   });
+  const ago: Ago = async (secs, act) => {
+    past.goBack(secs, act);
+    await store.shared.settled();
+    past.comeBack();
+  };
+  await playTasks(gear, ago);
+  await playBreakers(gear, ago);
   await playHistory(gear, store);
-  await playBreakers(gear);
-  playTasks(gear);
   playQuestions(gear);
   await playChains(served, store);
   const agents = [
@@ -76,27 +82,105 @@ async function playHistory(gear: Switchgear, store: SqliteStore): Promise<void> 
   }
 }
 
-async function playBreakers(gear: Switchgear): Promise<void> {
-  const fail = (name: string, error: Error) => gear.run(name, () => Promise.reject(error)).then(isIgnored, isIgnored);
+/** Plays something as if it had happened so many seconds ago. */
+type Ago = (secs: number, act: () => void) => Promise<void>;
+
+/** A clock that can be set back: wholly while something is played, and by its wall time until that is written. */
+function createPast() {
+  let nowBackMs = 0;
+  let wallBackMs = 0;
+  const clock: Clock = {
+    ...machineClock,
+    nowMs: () => machineClock.nowMs() - nowBackMs,
+    wallMs: () => machineClock.wallMs() - wallBackMs,
+  };
+  return {
+    clock,
+    goBack(secs: number, act: () => void) {
+      nowBackMs = wallBackMs = secs * 1_000;
+      act();
+      nowBackMs = 0; // Leases are written in the time of all processes.
+    },
+    comeBack() {
+      wallBackMs = 0;
+    },
+  };
+}
+
+async function playBreakers(gear: Switchgear, ago: Ago): Promise<void> {
+  const fail = (name: string, error: Error) => () => {
+    try {
+      gear.run(name, () => {
+        throw error;
+      });
+    } catch {
+      // The error of the tool.
+    }
+  };
   const timeout = Object.assign(new Error('no answer in 30 s'), { name: 'TimeoutError' });
-  for (let at = 0; at < 4; at++) await fail('web_search', timeout);
-  for (let at = 0; at < 3; at++) await fail('crm.lookup', new TypeError('fetch failed'));
-  for (let at = 0; at < 3; at++) await gear.run('read_file', () => 'text');
-  for (let at = 0; at < 4; at++) await fail('github.create_issue', new Error('502'));
+  for (const secs of [520, 410, 400, 300, 290, 120]) await ago(secs, fail('web_search', timeout));
+  for (const secs of [560, 330, 250, 180, 60, 50]) await ago(secs, fail('github.create_issue', new Error('502')));
+  for (const secs of [480, 200]) await ago(secs, fail('erp.export', new Error('503')));
+  await ago(150, () => gear.run('erp.export', () => 'exported'));
+  for (const secs of [45, 40, 35]) await ago(secs, fail('crm.lookup', new TypeError('fetch failed')));
+  await ago(90, fail('sms.send', new Error('504')));
+  gear.breaker('sms.send').hold('the vendor is down until Monday');
   // The first probe of a breaker that needs two successes leaves it half-open.
   while ((await gear.run('crm.lookup', () => 'found')) !== 'found') await sleep(100);
 }
 
-function playTasks(gear: Switchgear): void {
-  const supplier = gear.startTask({ id: 'supplier-report', limits: { maxToolCalls: 40, maxSpendCents: 500 } });
-  supplier.run(() => {
-    for (let at = 0; at < 31; at++) gear.run('read_file', () => `page ${at}`);
-  });
-  supplier.observe({ type: 'usage', costUsd: 4.1, inputTokens: 210_000, outputTokens: 9_000 });
-  const reader = gear.startTask({ id: 'supplier-report/reader', parent: 'supplier-report', agent: 'reader' });
-  reader.run(() => {
-    for (let at = 0; at < 5; at++) gear.run('read_file', () => `note ${at}`);
-    void gear.run('web_search', () => 'found');
+async function playTasks(gear: Switchgear, ago: Ago): Promise<void> {
+  const limits = { maxToolCalls: 40, maxSpendCents: 500, maxIdleSecs: 900 };
+  let supplier!: Task;
+  let reader!: Task;
+  const read = (count: number) => {
+    for (let at = 0; at < count; at++) gear.run('read_file', () => `page ${at}`);
+  };
+  const spend = (costUsd: number) =>
+    supplier.observe({ type: 'usage', costUsd, inputTokens: costUsd * 50_000, outputTokens: 2_000 });
+  const failRates = () => {
+    try {
+      gear.run('currency_rates', () => {
+        throw new Error('504');
+      });
+    } catch {
+      // The error of the tool.
+    }
+  };
+  const story: [number, () => void][] = [
+    [
+      420,
+      () => {
+        supplier = gear.startTask({ id: 'supplier-report', limits });
+        supplier.run(() => read(4));
+      },
+    ],
+    [
+      310,
+      () => {
+        const place = { id: 'supplier-report/reader', parent: 'supplier-report', agent: 'reader' };
+        reader = gear.startTask({ ...place, limits: { maxIdleSecs: 900 } });
+        reader.run(() => read(2));
+      },
+    ],
+    [60, () => supplier.run(() => gear.run('currency_rates', () => 'refused'))],
+    [40, () => spend(0.8)],
+  ];
+  for (const [secs, costUsd] of [
+    [400, 0.6],
+    [345, 0.9],
+    [270, 0.7],
+    [170, 1.1],
+  ] as const) {
+    story.push([secs, () => spend(costUsd)]);
+    story.push([secs - 12, () => supplier.run(() => read(6))]);
+  }
+  for (const secs of [230, 140]) story.push([secs, () => reader.run(() => read(2))]);
+  for (const secs of [205, 190, 100]) story.push([secs, () => supplier.run(failRates)]);
+  for (const [secs, act] of story.toSorted(([one], [other]) => other - one)) await ago(secs, act);
+  await ago(15, () => {
+    supplier.run(() => read(1));
+    reader.run(() => void gear.run('web_search', () => 'found'));
   });
 }
 

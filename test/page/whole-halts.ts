@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSwitchgear } from '../../src/index.ts';
 import { until } from '../supervisor/processes.ts';
 import { testWithBrowser } from './browser.ts';
 import { type Served, type SignedInPage, servePage, untilShown } from './served-page.ts';
@@ -51,19 +49,6 @@ testWithBrowser('every halt reason becomes a card without a reload, and a dismis
         .getByText(/dismissed/i)
         .count()) >= agents.length,
   );
-  assert.deepEqual(problems, []);
-});
-
-testWithBrowser('halts of a library by refusals, rules and failing workers become cards', async () => {
-  const served = await servePage();
-  const { card, problems } = await served.open();
-  const store = served.openStore();
-  const rules = [{ target: 'pay', condition: 'ability:pay', action: 'abort', reason: 'never pay' }] as const;
-  const policy = { task: { max_denials: 2 }, rules };
-  const gear = createSwitchgear({ store, policy, log: 'silent', env: {} });
-  after(() => gear.dispose());
-  await gear.task(() => gear.run('pay', () => 1));
-  await card().filter({ hasText: 'never pay' }).waitFor();
   assert.deepEqual(problems, []);
 });
 

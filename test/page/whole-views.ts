@@ -1,13 +1,14 @@
 /** Every view with realistic data, in both themes: accessible, narrow enough for a phone, and still where asked. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { root } from '../harness/source.ts';
 import { isCi, missingService } from '../services.ts';
 import { assertAccessible, openPage, testWithBrowser } from './browser.ts';
+import { toPalettePng } from './palette-png.ts';
 import { type Served, servePage } from './served-page.ts';
 import { playStage } from './stage.ts';
 
@@ -25,14 +26,23 @@ const views = {
 } as const;
 
 const themes = ['light', 'dark'] as const;
+/** Each width with its height: whole cards fit. */
+const sizes = { 360: 1_120, 1280: 1_000 } as const;
 const widths = [360, 1280] as const;
 const folder = process.env.PAGE_SCREENSHOTS;
 /** The pictures of docs/guides/serve.md; another folder gets all. */
-const shown = new Set(['serve-inbox-1280-light.png', 'serve-timeline-1280-light.png']);
+const shown = new Set([
+  ...['inbox', 'breakers', 'tasks', 'timeline'].flatMap((view) => themes.map((theme) => `${view}-1280-${theme}`)),
+  ...themes.map((theme) => `inbox-360-${theme}`),
+]);
+/** A picture of the docs has at most so many bytes. */
+const pictureMax = 120_000;
 
 /** Where all tests are skipped, nothing is played. */
 const isPlayed = missingService('chromium') === undefined || isCi();
 const served = (isPlayed ? await servePage() : undefined) as Served;
+/** Pictures show a name that is not of this machine. */
+const address = isPlayed ? await served.addToken('ann', 'operator') : '';
 const stage = isPlayed ? await playStage(served) : undefined;
 after(() => stage?.end());
 
@@ -84,6 +94,21 @@ for (const theme of themes) {
   });
 }
 
+testWithBrowser('the theme button overrides the theme of the system, and is kept', async () => {
+  const { page } = await served.open({ colorScheme: 'light' });
+  const colour = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+  await show(page, 'inbox');
+  const light = await colour();
+  for (let clicks = 0; clicks < 3 && (await page.getByRole('button', { name: 'Theme: dark' }).count()) === 0; clicks++)
+    await page.getByRole('button', { name: /^Theme: / }).click();
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  const dark = await colour();
+  assert.notEqual(dark, light);
+  await page.reload();
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  assert.equal(await colour(), dark);
+});
+
 testWithBrowser('no view scrolls sideways at 360 pixels', async () => {
   const { page, problems } = await served.open({ viewport: { width: 360, height: 740 } });
   const wide: string[] = [];
@@ -96,6 +121,23 @@ testWithBrowser('no view scrolls sideways at 360 pixels', async () => {
   }
   assert.deepEqual(wide, []);
   assert.deepEqual(problems, []);
+});
+
+testWithBrowser('no table is cut at 1280 pixels', async () => {
+  const { page } = await served.open();
+  for (const view of ['breakers', 'tasks', 'chains', 'store'] as const) {
+    await show(page, view);
+    const cut = await page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('.table-frame, .task-grid, .task-usage .meter-text, .badge, button')]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.innerText)`,
+    );
+    assert.deepEqual(cut, [], view);
+    const names = await page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('tbody td span, tbody td button')].filter((each) =>
+        /^\\S+$/.test(each.textContent) && each.getClientRects().length > 1).map((each) => each.textContent)`,
+    );
+    assert.deepEqual(names, [], `${view}: no word is broken`);
+  }
 });
 
 testWithBrowser('nothing moves where motion is unwanted', async () => {
@@ -113,18 +155,18 @@ testWithBrowser('nothing moves where motion is unwanted', async () => {
 testWithBrowser('every view has a picture at both widths in both themes', async () => {
   for (const theme of themes) {
     for (const width of widths) {
-      const { page, close } = await served.open({ colorScheme: theme, viewport: { width, height: 800 } });
+      const viewport = { width, height: sizes[width] };
+      const { page, close } = await served.open({ address, colorScheme: theme, viewport });
       for (const view of Object.keys(views) as (keyof typeof views)[]) {
         await show(page, view);
         const picture = await page.screenshot();
         assert.ok(picture.length > 5_000, `${view} is not empty`);
-        const name = `serve-${view}-${width}-${theme}.png`;
+        const name = `${view}-${width}-${theme}`;
         if (folder === undefined || (folder === 'docs/images' && !shown.has(name))) continue;
         mkdirSync(join(root, folder), { recursive: true });
-        await page.screenshot({
-          path: join(root, folder, name),
-          fullPage: width === 360,
-        });
+        const small = toPalettePng(picture);
+        assert.ok(small.length < pictureMax, `${name} has ${small.length} bytes`);
+        writeFileSync(join(root, folder, `serve-${name}.png`), small);
       }
       await close();
     }

@@ -5,12 +5,12 @@ import { after, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import { readCards } from '../../src/operator/cards.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { byForm } from '../attacks/held/attempts.ts';
 import { createTestHome } from '../cli/run/run-cli.ts';
 import { until } from '../supervisor/processes.ts';
 import { send } from './server-setup.ts';
 
-/** The long form has 1,000 decisions: SWITCHGEAR_TEST_DECISIONS=1000. */
-const decisions = Number(process.env.SWITCHGEAR_TEST_DECISIONS ?? 60);
+const decisions = byForm(1_000, 60);
 const killAfter = Math.ceil(decisions / 3);
 
 test('no decision is lost, made twice or shown without being so after kill -9', { timeout: 300_000 }, async () => {

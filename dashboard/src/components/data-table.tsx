@@ -69,7 +69,7 @@ export function ChartFigure({ name, columns, rows, children }: ChartFigureProps)
       <figcaption class="chart-tools">
         <button
           type="button"
-          class="quiet small"
+          class="small"
           aria-pressed={isTable.value}
           onClick={() => {
             isTable.value = !isTable.value;

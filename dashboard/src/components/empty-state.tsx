@@ -1,6 +1,8 @@
 /** States of a view without data: nothing there yet, with what to try; an error; loading. */
 
 import type { ComponentChildren } from 'preact';
+import { unreachable } from '../api.ts';
+import { connection } from '../state.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 interface EmptyStateProps {
@@ -32,6 +34,8 @@ export function CommandLine({ text }: { readonly text: string }) {
 
 /** What failed, and a button that tries again. */
 export function ErrorNote({ text, onRetry }: { readonly text: string; readonly onRetry?: () => void }) {
+  // The frame of the page says so, for all views at once.
+  if (text === unreachable && connection.value.state === 'reconnecting') return null;
   return (
     <div class="error-note" role="alert">
       <Icon name="alert" />

@@ -1,6 +1,6 @@
 /** A counter against its limit: a bar, and the numbers as text. */
 
-import { formatUsage } from '../logic/format.ts';
+import { formatShort, formatUsage } from '../logic/format.ts';
 
 interface MeterProps {
   /** What is counted; the accessible name. */
@@ -10,9 +10,11 @@ interface MeterProps {
   readonly unit?: string | undefined;
   /** Without the name beside the bar, for the cells of a table. */
   readonly isBare?: boolean;
+  /** Large numbers in three digits; the whole ones are the title. */
+  readonly isShort?: boolean;
 }
 
-export function Meter({ name, used, limit, unit, isBare = false }: MeterProps) {
+export function Meter({ name, used, limit, unit, isBare = false, isShort = false }: MeterProps) {
   const text = formatUsage(used, limit, unit);
   const share = limit === undefined ? 0 : limit > 0 ? Math.min(1, used / limit) : 1;
   const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good';
@@ -33,7 +35,13 @@ export function Meter({ name, used, limit, unit, isBare = false }: MeterProps) {
           <span class="meter-fill" style={{ inlineSize: `${share * 100}%` }} />
         </span>
       )}
-      <span class="meter-text">{text}</span>
+      {isShort && unit === undefined ? (
+        <span class="meter-text" title={text}>
+          {limit === undefined ? formatShort(used) : `${formatShort(used)} of ${formatShort(limit)}`}
+        </span>
+      ) : (
+        <span class="meter-text">{text}</span>
+      )}
     </div>
   );
 }

@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals';
 import type { OperatorTask } from '../../../src/operator/board/answers.ts';
 import { apiPost, errorText } from '../api.ts';
 import type { TasksAnswer } from '../logic/board-answers.ts';
-import { describeTaskEffect, type TaskEffect, tasksLook } from '../logic/task-words.ts';
+import { encodePart } from '../logic/route.ts';
+import { describeTaskEffect, isWaiting, type TaskEffect, tasksLook } from '../logic/task-words.ts';
 import { announce, isOperator } from '../state.ts';
 import { Badge } from './badge.tsx';
 import { TextDialog } from './dialog.tsx';
@@ -24,11 +25,12 @@ export function TaskButtons({ task, pauses, onChange, isReachable = true }: Task
   const isHalting = useSignal(false);
   if (!isOperator.value || task.state === 'halted') return null;
   const isOrdered = pauses.some(({ target }) => target === task.id);
+  const isStopped = task.state === 'lost' || isWaiting(task, pauses);
   const give = async (order: TaskOrder, reason = '') => {
     isHalting.value = false;
     isBusy.value = true;
     try {
-      const path = `/api/tasks/${encodeURIComponent(task.id)}/${order}`;
+      const path = `/api/tasks/${encodePart(task.id)}/${order}`;
       announce(
         describeTaskEffect(task.id, order, await apiPost<TaskEffect>(path, reason === '' ? {} : { reason })),
         'good',
@@ -47,7 +49,7 @@ export function TaskButtons({ task, pauses, onChange, isReachable = true }: Task
           Resume
         </button>
       ) : (
-        task.state !== 'lost' && (
+        !isStopped && (
           <button {...common} class="small" onClick={() => void give('pause')}>
             Pause
           </button>
@@ -74,7 +76,8 @@ export function TaskButtons({ task, pauses, onChange, isReachable = true }: Task
 }
 
 /** The state of a task as word, icon and colour. */
-export function TaskState({ state }: Pick<OperatorTask, 'state'>) {
-  const { tone, icon } = tasksLook[state];
-  return <Badge tone={tone} icon={icon} text={state} />;
+export function TaskState({ task, pauses }: Pick<TaskButtonsProps, 'task' | 'pauses'>) {
+  if (isWaiting(task, pauses)) return <Badge tone="info" icon="question" text="Waiting" />;
+  const { tone, icon } = tasksLook[task.state];
+  return <Badge tone={tone} icon={icon} text={task.state.charAt(0).toUpperCase() + task.state.slice(1)} />;
 }

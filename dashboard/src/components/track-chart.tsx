@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import type { RowMark } from '../../../src/operator/board/answers.ts';
 import { useWidth } from '../live/viewport.ts';
 import { formatCents, formatNumber } from '../logic/format.ts';
-import { type BurnPoint, makeTicks, type Track } from '../logic/timeline-model.ts';
+import { type BurnPoint, makeTicks, placeLabel, type Track } from '../logic/timeline-model.ts';
 
 interface TrackChartProps {
   readonly tracks: readonly Track[];
@@ -161,7 +161,12 @@ function BurnLine({ points, width, xOf, toMs, limitCents, limitCalls }: BurnLine
           </text>
         </>
       )}
-      <text class="tick burn-now" x={width - padding} y={yOf(amountOf(last)) - 5} text-anchor="end">
+      <text
+        class="tick burn-now"
+        x={width - padding}
+        y={placeLabel(yOf(amountOf(last)), isLimitNear ? yOf(limit) : undefined)}
+        text-anchor="end"
+      >
         {isMoney ? `${format(last.cents)} spent` : `${format(last.calls)} calls`}
       </text>
     </svg>

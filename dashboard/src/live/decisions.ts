@@ -3,9 +3,10 @@
 import { computed, signal } from '@preact/signals';
 import { ApiError, apiGet, apiPost, errorText } from '../api.ts';
 import { type AnswerBody, type AnswerResult, effectSentence, equalsMax } from '../logic/card-answers.ts';
-import { describeClosed, splitCommand } from '../logic/card-words.ts';
+import { describeClosed, outcomeOf, splitCommand } from '../logic/card-words.ts';
 import { formatCount } from '../logic/format.ts';
 import { dropCards, type PageCard, sortOpenCards } from '../logic/inbox-model.ts';
+import { encodePart } from '../logic/route.ts';
 import { announce } from '../state.ts';
 import { inbox, reloadInbox, snoozedCount } from './inbox-store.ts';
 
@@ -15,8 +16,8 @@ export interface Decision {
   readonly state: 'sending' | 'done' | 'failed';
   /** The effect, or the reason why there is none. */
   readonly text: string;
-  /** Whether somebody else was first. */
-  readonly isElsewhere?: boolean;
+  /** The decision as a short label; absent if another person had decided before. */
+  readonly outcome?: string;
   /** A command to type in a terminal instead. */
   readonly command?: string;
 }
@@ -63,8 +64,9 @@ export function clearDecision(id: string): void {
   setDecision(id, undefined);
 }
 
-function showDone(card: PageCard, text: string, isElsewhere = false): void {
-  setDecision(card.id, { card, state: 'done', text, isElsewhere });
+/** Shows what became of a card; without an outcome, somebody else was first. */
+function showDone(card: PageCard, text: string, outcome: string | undefined): void {
+  setDecision(card.id, { card, state: 'done', text, ...(outcome !== undefined && { outcome }) });
   select([card.id], false);
   inbox.value = dropCards(inbox.peek(), ({ id }) => id === card.id);
   setTimeout(() => clearDecision(card.id), shownMs);
@@ -72,12 +74,12 @@ function showDone(card: PageCard, text: string, isElsewhere = false): void {
 
 /** Answers one card. */
 export async function decide(card: PageCard, body: AnswerBody): Promise<void> {
-  await send(card, `/api/cards/${encodeURIComponent(card.id)}/answer`, body, effectSentence);
+  await send(card, `/api/cards/${encodePart(card.id)}/answer`, body, effectSentence);
 }
 
 /** Hides one card for some seconds; a question comes back before it expires. */
 export async function snooze(card: PageCard, secs: number, words: string): Promise<void> {
-  const path = `/api/cards/${encodeURIComponent(card.id)}/snooze`;
+  const path = `/api/cards/${encodePart(card.id)}/snooze`;
   await send(card, path, { secs }, () => {
     snoozedCount.value++;
     const back = card.expiresAtMs === undefined ? '' : ', or until shortly before it expires';
@@ -94,17 +96,23 @@ async function send(
   if (decisions.peek().get(card.id)?.state === 'sending') return;
   setDecision(card.id, { card, state: 'sending', text: '' });
   try {
-    const text = describe(await apiPost<AnswerResult>(path, body));
-    showDone(card, text);
+    const result = await apiPost<AnswerResult>(path, body);
+    const text = describe(result);
+    const isAnswer = path.endsWith('/answer');
+    showDone(card, text, isAnswer ? outcomeOf(result.card) : 'snoozed');
     announce(text, 'good');
-    if (path.endsWith('/answer')) void followEffect(card);
+    if (isAnswer) void followEffect(card);
   } catch (error) {
     const { words, command } = splitCommand(errorText(error));
     const isTooLate = error instanceof ApiError && error.status === 409 && command === undefined;
     const now = isTooLate ? await readClosed(card) : undefined;
-    if (now !== undefined) showDone(card, now, true);
-    else setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
-    announce(now ?? (command === undefined ? words : `${words} ${command}`), 'bad');
+    // The card says the error itself, as an alert.
+    if (now === undefined)
+      setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });
+    else {
+      showDone(card, now, undefined);
+      announce(now, 'bad');
+    }
   }
   void reloadInbox();
 }
@@ -118,7 +126,7 @@ async function followEffect({ id }: PageCard): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     const decision = decisions.peek().get(id);
     if (decision?.state !== 'done') return;
-    const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).catch(() => undefined);
+    const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodePart(id)}`).catch(() => undefined);
     const effect = answer?.card.effect;
     const text = typeof effect === 'object' ? effect.sentence : effect;
     if (text === undefined || decision.text.startsWith(text)) continue;
@@ -129,7 +137,7 @@ async function followEffect({ id }: PageCard): Promise<void> {
 
 /** What became of a card that this person could not decide any more; undefined if it is still open. */
 async function readClosed({ id }: PageCard): Promise<string | undefined> {
-  const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).catch(() => undefined);
+  const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodePart(id)}`).catch(() => undefined);
   if (answer === undefined) return 'This card is gone.';
   return answer.card.isOpen === true ? undefined : describeClosed(answer.card);
 }
@@ -147,8 +155,12 @@ export async function decideAll(cards: readonly PageCard[], body: AnswerBody): P
   for (const card of cards) setDecision(card.id, { card, state: 'sending', text: '' });
   let done = 0;
   try {
-    for (let at = 0; at < cards.length; at += equalsMax)
-      done += await decideSome(cards.slice(at, at + equalsMax), body);
+    // Each card decides as many equal ones as it has shown.
+    for (const [count, some] of Map.groupBy(cards, (card) => card.count ?? 1)) {
+      const whole = { ...body, ...(count > 1 && { equals: Math.min(count - 1, equalsMax) }) };
+      for (let at = 0; at < some.length; at += equalsMax)
+        done += await decideSome(some.slice(at, at + equalsMax), whole);
+    }
     const failed = cards.length - done;
     announce(
       `${formatCount(done, 'card')} decided${failed === 0 ? '.' : `, ${failed} not: each card says why.`}`,
@@ -171,7 +183,9 @@ async function decideSome(cards: readonly PageCard[], body: AnswerBody): Promise
     if (result === undefined) continue;
     if (result.error === undefined) {
       done++;
-      showDone(card, effectSentence({ card: result.card ?? card, ...(result.effect && { effect: result.effect }) }));
+      const decided = result.card ?? card;
+      const text = effectSentence({ card: decided, ...(result.effect && { effect: result.effect }) });
+      showDone(card, text, outcomeOf(decided));
     } else {
       const { words, command } = splitCommand(result.error.message ?? 'The card was not answered.');
       setDecision(card.id, { card, state: 'failed', text: words, ...(command !== undefined && { command }) });

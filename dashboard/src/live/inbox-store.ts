@@ -10,6 +10,7 @@ import {
   type InboxState,
   mergeCards,
   type PageCard,
+  takeReading,
 } from '../logic/inbox-model.ts';
 import { learnStoreTime, storeNowMs } from '../state.ts';
 import { onEntries, onResync } from './stream.ts';
@@ -45,6 +46,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let isReading = false;
 let isStale = false;
 let isReadingMore = false;
+/** Cards whose entries came since the last reading began. */
+let changed = new Set<string>();
 /** Answers to an earlier session are not taken. */
 let epochs = 0;
 
@@ -54,6 +57,7 @@ export function startInbox(): () => void {
   const stops = [
     onEntries((entries) => {
       if (!entries.some(({ type }) => type === 'card-changed')) return;
+      for (const entry of entries) if (entry.type === 'card-changed') changed.add(entry.card.id);
       inbox.value = applyEntries(inbox.peek(), entries, storeNowMs.peek());
       reloadSoon();
     }),
@@ -100,11 +104,12 @@ export async function reloadInbox(): Promise<void> {
 
 async function readInbox(epoch: number): Promise<void> {
   const wanted = Math.min(cardsLoadedMax, Math.max(cardsPerRequest, inbox.peek().cards.length));
+  changed = new Set();
   try {
     const { cards, total, atMs, wallMs } = await readPage(0, wanted);
     if (epoch !== epochs) return;
     learnStoreTime(atMs);
-    inbox.value = mergeCards({ cards: [], total: 0 }, cards, total, inbox.peek());
+    inbox.value = takeReading(inbox.peek(), cards, total, changed);
     inboxLoading.value = { isLoaded: true };
     if (wallMs === undefined) return;
     const snoozed = await apiGet<CardsAnswer>('/api/cards?state=snoozed&limit=1').catch(() => undefined);

@@ -4,6 +4,8 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { TimelineRow, TimelineRows } from '../../../src/operator/board/answers.ts';
 import { apiGet, errorText } from '../api.ts';
+import { plainSentence } from '../logic/format.ts';
+import { encodePart } from '../logic/route.ts';
 import { joinRows } from '../logic/timeline-model.ts';
 import { onEntries, onResync } from './stream.ts';
 
@@ -48,7 +50,10 @@ function createTimeline(id: string, onlyTrouble: boolean) {
   let isReading = false;
 
   const read = (query: string) =>
-    apiGet<TimelineRows>(`/api/tasks/${encodeURIComponent(id)}/rows?trouble=${onlyTrouble}${query}`);
+    apiGet<TimelineRows>(`/api/tasks/${encodePart(id)}/rows?trouble=${onlyTrouble}${query}`).then((page) => ({
+      ...page,
+      rows: page.rows.map((row) => ({ ...row, words: plainSentence(row.words) })),
+    }));
 
   async function attempt(work: () => Promise<void>): Promise<void> {
     if (isReading) return;

@@ -17,10 +17,15 @@ export function stateLooks({ state, held }: Pick<ActiveBreaker, 'state' | 'held'
   return { word: 'Closed', icon: 'check', tone: 'good' };
 }
 
-/** Whom a breaker is for: `agent Researcher, shop`. */
+/** Whom a breaker is for: `agent Researcher, project shop`. */
 export function describeScope({ scope, of, project }: Pick<ActiveBreaker, 'scope' | 'of' | 'project'>): string {
   if (scope === 'all') return 'shared by all';
-  return [of === '' ? '' : `${scope} ${of}`, project].filter(Boolean).join(', ');
+  return [of === '' ? '' : `${scope} ${of}`, project === '' ? '' : `project ${project}`].filter(Boolean).join(', ');
+}
+
+/** The last folder of the path of a project, which is enough to tell projects apart. */
+export function folderOf(project: string): string {
+  return project.split(/[\\/]/).findLast(Boolean) ?? project;
 }
 
 /** A breaker in one line: `search is open`. */

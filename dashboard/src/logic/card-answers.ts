@@ -13,7 +13,7 @@ export interface AnswerBody {
   readonly request?: string;
   readonly note?: string;
   readonly limit?: number;
-  /** How many equal cards are decided with it; equal questions always are. */
+  /** How many equal cards are decided with it: those that the card stood for. */
   readonly equals?: number;
 }
 
@@ -139,12 +139,12 @@ function nameLimit(card: PageCard, button: AnswerButton, limit: number | undefin
   return { ...button, label, body: () => ({ answer: 'retry', limit }) };
 }
 
-/** Answers that mean the same for every equal card; a smaller request is for one agent. */
-const forAllEqual: readonly CardAction[] = ['retry_raised', 'replan', 'pause', 'dismiss'];
+/** Answers that are for one card alone: a smaller request is for one agent, and other arguments are for one call. */
+const forOne: readonly CardAction[] = ['narrow_scope', 'approve_edited'];
 
 /** A card that stands for several equal ones decides them all, and its buttons say so. */
-function includeEquals({ kind, count = 1 }: PageCard, button: AnswerButton): AnswerButton {
-  if (kind === 'ask' || count < 2 || !forAllEqual.includes(button.action)) return button;
+function includeEquals({ count = 1 }: PageCard, button: AnswerButton): AnswerButton {
+  if (count < 2 || forOne.includes(button.action)) return button;
   const [, words = '', dots = ''] = /^(.*?)(…?)$/.exec(button.label) ?? [];
   const equals = Math.min(count - 1, equalsMax);
   return {
@@ -158,12 +158,17 @@ function includeEquals({ kind, count = 1 }: PageCard, button: AnswerButton): Ans
 export function listCommonAnswers(cards: readonly PageCard[]): readonly AnswerButton[] {
   const [first, ...others] = cards;
   if (first === undefined) return [];
-  return listAnswers(first).filter(
+  return listAnswers({ ...first, count: 1 }).filter(
     ({ action }) => action !== 'approve_edited' && others.every(({ actions }) => actions.includes(action)),
   );
 }
 
-/** The reason why a text is no arguments, or undefined. */
+/** Whether the arguments of a question are not shown yet; it is approved only after they are. */
+export function isIncomplete({ kind, details }: PageCard): boolean {
+  return kind === 'ask' && details === undefined;
+}
+
+/** The reason why a text is no arguments or output, or undefined. */
 export function checkArguments(text: string): string | undefined {
   try {
     JSON.parse(text);

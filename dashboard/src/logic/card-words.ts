@@ -1,14 +1,14 @@
 /** What a card says: its headline, its reasons, its arguments, and the words of its answers. */
 
 import type { CardAction } from '../../../src/core/card.ts';
-import { formatQuantity, formatUsage } from './format.ts';
+import { formatQuantity, formatUsage, plainSentence } from './format.ts';
 import type { CardCounter, PageCard } from './inbox-model.ts';
 
 /** What happened, in one line: of a halt the last sentence, which is its cause. */
 export function headlineOf(card: PageCard): string {
   const { kind, evidence, code, agent } = card;
   const sentence = (kind === 'halt' ? evidence.at(-1) : evidence[0]) ?? code.replaceAll('_', ' ');
-  if (kind !== 'halt') return sentence;
+  if (kind !== 'halt') return plainSentence(sentence);
   const [cause = sentence] = sentence.split('; ', 1);
   if (agent === undefined || cause.startsWith(`${agent} `) || cause.startsWith(`${agent}:`)) return cause;
   return `${agent} stopped: ${cause}`;
@@ -19,7 +19,7 @@ export function reasonsOf(card: PageCard): readonly string[] {
   const { kind, evidence, input } = card;
   const sentences = input ? evidence.slice(0, -1) : evidence;
   if (kind === 'halt') return sentences.filter((each) => !statusLine.test(each)).map(explainLimit);
-  return sentences.length > 1 ? sentences.slice(1) : sentences;
+  return (sentences.length > 1 ? sentences.slice(1) : sentences).map(plainSentence);
 }
 
 /** The counters of a run in one line, which a terminal prints: `calls 6 of 5 · $0.31 of $50.00 · 02:13 of 30:00`. */
@@ -39,6 +39,24 @@ export function argumentsOf({ kind, input }: PageCard): string | undefined {
   } catch {
     return input;
   }
+}
+
+/** Says for how many equal cards, and for whose, a card stands; undefined for a single one. */
+export function describeEquals({
+  kind,
+  count = 1,
+  equalTasks = [],
+  task,
+}: PageCard): { readonly title: string; readonly text: string } | undefined {
+  if (count < 2) return undefined;
+  const tasks = [...new Set([task, ...equalTasks])];
+  const others = count - 1 - equalTasks.length;
+  const names = `${tasks.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  const what = kind === 'ask' ? 'Same question' : 'Same cause';
+  const taskCount = tasks.length + Math.max(0, others);
+  const times = taskCount === count ? '' : ` ${count} times`;
+  const where = taskCount === 1 ? '' : ` in ${taskCount} tasks`;
+  return { title: `${what}${times}${where}`, text: `${names}. One answer decides them all.` };
 }
 
 /** The counters of a card; a card without details has those of its verdict. */
@@ -80,6 +98,20 @@ export function limitOf(card: PageCard): LimitOrigin | undefined {
   return { setting: counter.setting, text: `= ${value} (${source})` };
 }
 
+/** A rule as a person reads it: `ability:pay → confirm`, and the tool or chain that it is for. */
+export interface RuleWords {
+  readonly text: string;
+  readonly target?: string;
+}
+
+/** Takes the stored line of a rule apart: `pay|ability:pay|confirm`; any other text stays as it is. */
+export function describeRule(line: string): RuleWords {
+  const [, target = '', condition, action] = /^([^|]*)\|(.+)\|(\w+)$/s.exec(line) ?? [];
+  if (condition === undefined || action === undefined) return { text: line };
+  const isNamed = target === '' || target === '*' || condition === `ability:${target}`;
+  return { text: `${condition} → ${action}`, ...(!isNamed && { target: target.replace(/^chain:/, 'chain ') }) };
+}
+
 /** The kinds of cards as words. */
 export const kindWords = { ask: 'Question', halt: 'Stopped', notice: 'Notice' } as const;
 
@@ -113,7 +145,7 @@ export function causesOf(card: PageCard): readonly string[] {
   const headline = headlineOf(card);
   const [counter] = card.kind === 'ask' ? [] : countersOf(card);
   const usage = counter && formatUsage(counter.used, counter.limit, counter.unit);
-  const words = card.evidence.filter((each) => !headline.includes(each) && !statusLine.test(each));
+  const words = card.evidence.map(plainSentence).filter((each) => !headline.includes(each) && !statusLine.test(each));
   const isSaid = usage === undefined || [headline, ...words].some((each) => each.includes(usage));
   return isSaid ? words : [...words, `${counterName(counter!.name)}: ${usage}`];
 }

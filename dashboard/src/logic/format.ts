@@ -52,13 +52,28 @@ export function formatUsage(used: number, limit: number | undefined, unit?: stri
 }
 
 /** A count with its noun: `1 card`, `3 cards`. */
-export function formatCount(count: number, noun: string): string {
-  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function formatCount(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
+
+/** A large number in three digits: `950`, `9.5k`, `219k`, `1.2M`. */
+export function formatShort(value: number): string {
+  return value < 1_000 ? formatNumber(value) : shortFormat.format(value).replace('K', 'k');
+}
+
+const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
 /** A moment of the past: `just now`, `4 min ago`. */
 export function formatAgo(ms: number): string {
   return ms < 5 * second ? 'just now' : `${formatSpan(ms)} ago`;
+}
+
+/** A sentence of the store in words for people: `spend cents: 410 of 500` is `spend: $4.10 of $5.00`. */
+export function plainSentence(text: string): string {
+  return text.replace(
+    /\bspend[ _]cents: (\d+(?:\.\d+)?) of (\d+)/g,
+    (_, used: string, limit: string) => `spend: ${formatUsage(Number(used), Number(limit), 'cents')}`,
+  );
 }
 
 /** The code with which a program uses a store of this name. */
@@ -66,4 +81,11 @@ export function storeCode(name: string): string {
   const path = /^sqlite:(.+)$/.exec(name)?.[1];
   if (path !== undefined) return `createSwitchgear({ store: sqliteStore({ path: ${JSON.stringify(path)} }) })`;
   return `createSwitchgear({ store: await redisStore({ url: ${JSON.stringify(name)} }) })`;
+}
+
+/** Splits a name into the part that may be cut, and its end, which stays. */
+export function splitName(name: string): readonly [head: string, tail: string] {
+  const letters = [...name];
+  const kept = letters.length <= 12 ? 0 : 8;
+  return [letters.slice(0, letters.length - kept).join(''), letters.slice(letters.length - kept).join('')];
 }

@@ -2,6 +2,7 @@
 
 import type { Card, CardRaise } from '../../../src/core/card.ts';
 import type { Entry } from '../../../src/core/event.ts';
+import { formatNumber } from './format.ts';
 
 /** One counter of a card against its limit. */
 export interface CardCounter {
@@ -43,6 +44,8 @@ export interface PageCard extends Card {
   /** Equal cards that this one stands for, itself included, and the ids of the others. */
   readonly count?: number;
   readonly equals?: readonly string[];
+  /** The tasks of the first of them. */
+  readonly equalTasks?: readonly string[];
   readonly effect?: string | { readonly sentence?: string };
   readonly details?: CardDetails;
 }
@@ -55,6 +58,13 @@ export interface InboxState {
 
 /** The most cards that the page holds; more of them stay on the server until these are decided. */
 export const cardsLoadedMax = 1_000;
+
+/** Says how many open cards the page does not hold; undefined if it holds all or will. */
+export function describeMore({ cards, total }: InboxState): string | undefined {
+  if (cards.length < cardsLoadedMax || total <= cards.length) return undefined;
+  const [shown, more] = [cards.length, total - cards.length].map(formatNumber);
+  return `The ${shown} most urgent cards are listed. ${more} more are open: they follow as these are decided.`;
+}
 
 /** Cards of one request. */
 export const cardsPerRequest = 100;
@@ -85,7 +95,7 @@ function isProbablyEqual(left: PageCard, right: PageCard): boolean {
   return (
     left.kind === right.kind &&
     left.code === right.code &&
-    left.digest === right.digest &&
+    (left.alike ?? left.digest) === (right.alike ?? right.digest) &&
     left.agent === right.agent &&
     left.agent !== undefined &&
     (left.kind !== 'ask' || left.digest !== undefined) &&
@@ -107,6 +117,24 @@ export function mergeCards(
     cards.set(card.id, old !== undefined && isSame(old, card) ? old : card);
   }
   return { cards: sortOpenCards([...cards.values()]), total: Math.max(total, cards.size) };
+}
+
+/**
+ * Takes the answer to a reading of the list. Cards whose entries came while it was under way are newer than the answer:
+ * `changed` has their ids.
+ */
+export function takeReading(
+  before: InboxState,
+  loaded: readonly PageCard[],
+  total: number,
+  changed: ReadonlySet<string>,
+): InboxState {
+  const isOpen = new Set(before.cards.map(({ id }) => id));
+  const isKnown = new Set(loaded.flatMap(({ id, equals = [] }) => [id, ...equals]));
+  const kept = before.cards.filter(({ id }) => changed.has(id) && !isKnown.has(id));
+  const stillOpen = loaded.filter(({ id }) => !changed.has(id) || isOpen.has(id));
+  const gone = loaded.length - stillOpen.length;
+  return mergeCards({ cards: kept, total: 0 }, stillOpen, total + kept.length - gone, before);
 }
 
 /** Whether two versions of a card say the same; the age of a card is counted from its opening. */

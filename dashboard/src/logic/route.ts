@@ -26,7 +26,7 @@ export function parseRoute(hash: string): PageRoute {
 
 /** Makes the fragment of an address. */
 export function formatRoute(view: ViewId, param?: string, query: Readonly<Record<string, string>> = {}): string {
-  const place = param === undefined ? view : `${view}/${encodeURIComponent(param)}`;
+  const place = param === undefined ? view : `${view}/${encodePart(param)}`;
   const text = new URLSearchParams(query).toString();
   return `#/${place}${text === '' ? '' : `?${text}`}`;
 }
@@ -35,6 +35,11 @@ export function formatRoute(view: ViewId, param?: string, query: Readonly<Record
 export function readTokenFragment(hash: string): string | undefined {
   const [, token] = /^#token=(.+)$/.exec(hash) ?? [];
   return token === undefined ? undefined : decode(token);
+}
+
+/** A name as one part of an address; half a character, which no address can have, becomes a replacement character. */
+export function encodePart(name: string): string {
+  return encodeURIComponent(name.toWellFormed());
 }
 
 function decode(text: string): string {

@@ -1,6 +1,7 @@
 /** The words of tasks: their state, their usage against limits, and the effect of an order. */
 
 import type { OperatorTask } from '../../../src/operator/board/answers.ts';
+import type { TasksAnswer } from './board-answers.ts';
 
 /** The look of each state. */
 export const tasksLook = {
@@ -9,6 +10,12 @@ export const tasksLook = {
   halted: { tone: 'bad', icon: 'stop' },
   lost: { tone: 'plain', icon: 'question' },
 } as const;
+
+/** Whether the clocks of a task stand still without an order to pause: it waits for the answer of a person. */
+export function isWaiting({ id, state }: Pick<OperatorTask, 'id' | 'state'>, pauses: TasksAnswer['pauses']): boolean {
+  const isOrdered = pauses.some(({ target }) => target === null || target === id || id.startsWith(`${target}/`));
+  return state === 'paused' && !isOrdered;
+}
 
 /** One usage against its limit. */
 export interface UsageGauge {

@@ -1,6 +1,7 @@
 /** The timeline of a task as tracks with calls and marks, and its spend and tokens by time. */
 
 import type { RowMark, TimelineRow } from '../../../src/operator/board/answers.ts';
+import { eventWord } from './event-words.ts';
 
 /** A call, or the life of a task below. */
 export interface TrackSpan {
@@ -124,7 +125,7 @@ function endSpan(end: TimelineRow, begin: TimelineRow | undefined): TrackSpan {
 }
 
 function titleOf({ words, type }: TimelineRow): string {
-  return words === '' ? type : `${type}: ${words}`;
+  return words === '' ? eventWord(type) : `${eventWord(type)}: ${words}`;
 }
 
 /** Spend, tokens and calls up to a moment. */
@@ -175,6 +176,16 @@ export function joinRows(
 /** Whether the journal has single calls: at its level `refusals` it has only refusals and changes. */
 export function hasCalls(rows: readonly TimelineRow[]): boolean {
   return rows.some(({ call, type }) => call !== undefined || type.endsWith('-observed'));
+}
+
+/** The height of a label of the chart. */
+const labelHeight = 12;
+
+/** The base line of a label: above its line, or below where the label would lie on the limit or leave the chart. */
+export function placeLabel(lineY: number, limitY: number | undefined): number {
+  const above = lineY - 5;
+  const isOnLimit = limitY !== undefined && limitY > above - labelHeight - 2 && limitY < above + 4;
+  return isOnLimit || above < labelHeight ? lineY + labelHeight + 2 : above;
 }
 
 /** Round times between two moments for an axis: at most `most` of them. */

@@ -8,6 +8,7 @@ import { Badge } from '../components/badge.tsx';
 import { ChartFigure, DataTable } from '../components/data-table.tsx';
 import { TextDialog } from '../components/dialog.tsx';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
+import { EventType } from '../components/event-type.tsx';
 import { SparkLine } from '../components/spark-line.tsx';
 import { Ago, Until } from '../components/time.tsx';
 import { ViewerNote } from '../components/viewer-note.tsx';
@@ -17,11 +18,12 @@ import {
   describeEffect,
   describeOrder,
   describeScope,
+  folderOf,
   stateLooks,
   sumOf,
 } from '../logic/breaker-words.ts';
 import { formatCount, formatNumber, formatSpan } from '../logic/format.ts';
-import { formatRoute } from '../logic/route.ts';
+import { encodePart, formatRoute } from '../logic/route.ts';
 import { announce, isOperator } from '../state.ts';
 import type { View, ViewProps } from './view.ts';
 
@@ -34,13 +36,13 @@ interface BreakersAnswer {
 /** How often the view is read without an entry: a breaker becomes half-open by time alone. */
 const everyMs = 2_000;
 
-const columns = ['Breaker', 'State', 'Failures', 'Refusals', 'Next probe', 'Last error', 'Trips'];
+const columns = ['Breaker', 'State', 'Failures (10 min)', 'Refusals (10 min)', 'Next probe', 'Last error', 'Trips'];
 
 const concernsBreakers = ({ type }: Entry) =>
   type.startsWith('breaker-') || type === 'failure-counted' || type === 'action-refused' || type === 'order-given';
 
 function Breakers({ param }: ViewProps) {
-  const path = param === undefined ? '/api/breakers' : `/api/breakers?name=${encodeURIComponent(param)}`;
+  const path = param === undefined ? '/api/breakers' : `/api/breakers?name=${encodePart(param)}`;
   const { loaded, reload } = useResource<BreakersAnswer>(path, concernsBreakers, everyMs);
   const onlyNotClosed = useSignal(false);
   const { value, error } = loaded.value;
@@ -103,25 +105,29 @@ function BreakerRow({
   readonly breaker: ActiveBreaker;
   readonly onChange: () => Promise<void>;
 }) {
-  const { name, trips, tripsPerHour, generation, series, lastFailure, lastOrder, why, failures } = breaker;
+  const { name, trips, tripsPerHour, series, lastFailure, lastOrder, why, failures } = breaker;
   const look = stateLooks(breaker);
   const scope = describeScope(breaker);
   return (
     <tr>
       <th scope="row">
         <a href={formatRoute('breakers', name)}>{name}</a>
-        {scope !== '' && <div class="dim note">{scope}</div>}
+        {scope !== '' && (
+          <div class="dim note wrap" title={scope}>
+            {describeScope({ ...breaker, project: folderOf(breaker.project) })}
+          </div>
+        )}
       </th>
       <td data-name="State">
         <Badge tone={look.tone} icon={look.icon} text={look.word} />
         {why !== undefined && <div class="dim note">{why}</div>}
         {lastOrder !== undefined && <div class="dim note">{describeOrder(breaker)}</div>}
       </td>
-      <td data-name="Failures">
+      <td data-name="Failures (10 min)">
         <SeriesCell values={series?.failures} tone="warn" noun="failure" />
         {failures > 0 && <div class="dim note">{formatNumber(failures)} in a row</div>}
       </td>
-      <td data-name="Refusals">
+      <td data-name="Refusals (10 min)">
         <SeriesCell values={series?.refusals} tone="bad" noun="refusal" />
       </td>
       <td data-name="Next probe">
@@ -132,7 +138,7 @@ function BreakerRow({
           <span class="dim">none</span>
         ) : (
           <>
-            <span class="wrap">{lastFailure.error}</span>
+            <span>{lastFailure.error}</span>
             <div class="dim note">
               <Ago wallMs={lastFailure.wallMs} />
               {lastFailure.agent !== undefined && `, ${lastFailure.agent}`}
@@ -141,10 +147,8 @@ function BreakerRow({
         )}
       </td>
       <td data-name="Trips">
-        {formatNumber(trips)}
-        <div class="dim note">
-          {formatNumber(tripsPerHour)} in 1 h, generation {formatNumber(generation)}
-        </div>
+        <span class="word">{formatNumber(trips)} in all</span>
+        <div class="dim note word">{formatNumber(tripsPerHour)} last hour</div>
       </td>
       {isOperator.value && (
         <td class="is-full">
@@ -176,7 +180,12 @@ function NextProbe({ breaker }: { readonly breaker: ActiveBreaker }) {
   if (held) return <>after a release</>;
   if (state === 'CLOSED') return <span class="dim">–</span>;
   if (state === 'HALF_OPEN')
-    return <>{probes.inFlight > 0 ? `${formatCount(probes.inFlight, 'probe')} in flight` : 'the next call'}</>;
+    return (
+      <>
+        {probes.inFlight > 0 ? `${formatCount(probes.inFlight, 'probe')} in flight` : 'the next call'}
+        {probes.succeeded > 0 && <div class="dim note">{formatCount(probes.succeeded, 'probe')} succeeded</div>}
+      </>
+    );
   if (untilMs === undefined) return <>after a reset</>;
   return (
     <>
@@ -200,7 +209,7 @@ function BreakerActions({
     isBusy.value = true;
     try {
       const body = reason === undefined || reason === '' ? {} : { reason };
-      const after = await apiPost<BreakersAnswer>(`/api/breakers/${encodeURIComponent(name)}/${order}`, body);
+      const after = await apiPost<BreakersAnswer>(`/api/breakers/${encodePart(name)}/${order}`, body);
       announce(describeEffect(name, after.breakers), 'good');
     } catch (thrown) {
       announce(errorText(thrown), 'bad');
@@ -259,7 +268,7 @@ function BreakerActions({
 }
 
 function BreakerDetails({ name, breakers }: { readonly name: string; readonly breakers: readonly ActiveBreaker[] }) {
-  const path = `/api/breakers/${encodeURIComponent(name)}/entries`;
+  const path = `/api/breakers/${encodePart(name)}/entries`;
   const { loaded } = useResource<{ entries: readonly BreakerEntryRow[] }>(path, concernsBreakers);
   const { value } = loaded.value;
   return (
@@ -278,7 +287,7 @@ function BreakerDetails({ name, breakers }: { readonly name: string; readonly br
                 <Ago wallMs={wallMs} />
               </td>
               <td>
-                <code>{type}</code>
+                <EventType type={type} />
               </td>
               <td class="wrap">{words}</td>
               <td>{task !== undefined && <a href={formatRoute('tasks', task)}>{task}</a>}</td>
@@ -291,10 +300,16 @@ function BreakerDetails({ name, breakers }: { readonly name: string; readonly br
 }
 
 function BreakerSeries({ breaker }: { readonly breaker: ActiveBreaker }) {
-  const { series, name } = breaker;
+  const { series, name, generation } = breaker;
   const scope = describeScope(breaker);
+  const age = <p class="hint">Its state has changed {formatCount(generation, 'time')} (generation).</p>;
   if (series === undefined)
-    return <p class="dim">{describeBreaker(breaker)}; no failures or refusals in the last 10 minutes.</p>;
+    return (
+      <div>
+        <p class="dim">{describeBreaker(breaker)}; no failures or refusals in the last 10 minutes.</p>
+        {age}
+      </div>
+    );
   const { stepMs, failures, refusals } = series;
   const most = Math.max(1, ...failures, ...refusals);
   const rows = failures.map((count, at) => [
@@ -302,7 +317,7 @@ function BreakerSeries({ breaker }: { readonly breaker: ActiveBreaker }) {
     count,
     refusals[at] ?? 0,
   ]);
-  return (
+  const figure = (
     <ChartFigure
       name={`Failures and refusals of ${name}${scope === '' ? '' : ` (${scope})`} in the last 10 minutes`}
       columns={['From', 'Failures', 'Refusals']}
@@ -339,6 +354,12 @@ function BreakerSeries({ breaker }: { readonly breaker: ActiveBreaker }) {
         <span>now</span>
       </div>
     </ChartFigure>
+  );
+  return (
+    <div>
+      {figure}
+      {age}
+    </div>
   );
 }
 

@@ -4,13 +4,15 @@ import { useSignal } from '@preact/signals';
 import { apiPost, errorText } from '../api.ts';
 import { Badge, type Tone } from '../components/badge.tsx';
 import { DataTable } from '../components/data-table.tsx';
+import { TextDialog } from '../components/dialog.tsx';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import type { IconName } from '../components/icon.tsx';
 import { Ago } from '../components/time.tsx';
 import { ViewerNote } from '../components/viewer-note.tsx';
 import { useResource } from '../live/resource.ts';
+import { checkArguments } from '../logic/card-answers.ts';
 import { formatSpan } from '../logic/format.ts';
-import { formatRoute } from '../logic/route.ts';
+import { encodePart, formatRoute } from '../logic/route.ts';
 import { announce, isOperator } from '../state.ts';
 import type { View, ViewProps } from './view.ts';
 
@@ -130,7 +132,7 @@ function RunList() {
 }
 
 function RunDetails({ id }: { readonly id: string }) {
-  const path = `/api/chains/${encodeURIComponent(id)}`;
+  const path = `/api/chains/${encodePart(id)}`;
   const { loaded, reload } = useResource<{ run: RunView }>(path, concernsRuns, 5_000);
   const isBusy = useSignal(false);
   const { value, error } = loaded.value;
@@ -178,7 +180,7 @@ function RunDetails({ id }: { readonly id: string }) {
           </p>
         )}
         {run.status === 'in-doubt' && (
-          <Doubt run={run} isBusy={isBusy.value} onResolve={(how) => void order('resolve', { how })} />
+          <Doubt run={run} isBusy={isBusy.value} onResolve={(resolution) => void order('resolve', resolution)} />
         )}
       </section>
       <StepTable steps={run.steps} />
@@ -189,11 +191,18 @@ function RunDetails({ id }: { readonly id: string }) {
 interface DoubtProps {
   readonly run: RunView;
   readonly isBusy: boolean;
-  readonly onResolve: (how: 'done' | 'redo') => void;
+  readonly onResolve: (resolution: Resolution) => void;
+}
+
+/** How a step in doubt is settled: it was done, with an output if later steps need one, or it runs again. */
+interface Resolution {
+  readonly how: 'done' | 'redo';
+  readonly output?: unknown;
 }
 
 function Doubt({ run, isBusy, onResolve }: DoubtProps) {
   const step = run.steps.find(({ status }) => status === 'in-doubt');
+  const isAsked = useSignal(false);
   return (
     <div class="doubt">
       <p>
@@ -204,41 +213,65 @@ function Doubt({ run, isBusy, onResolve }: DoubtProps) {
       </p>
       {isOperator.value && (
         <div class="row-actions">
-          <button type="button" disabled={isBusy} onClick={() => onResolve('done')}>
+          <button type="button" disabled={isBusy} onClick={() => onResolve({ how: 'done' })}>
             It was done: go on after it
           </button>
-          <button type="button" disabled={isBusy} onClick={() => onResolve('redo')}>
+          <button type="button" disabled={isBusy} onClick={() => (isAsked.value = true)}>
+            It was done, with an output…
+          </button>
+          <button type="button" disabled={isBusy} onClick={() => onResolve({ how: 'redo' })}>
             Run it again
           </button>
         </div>
       )}
-      <p class="hint">Afterwards, or with the output that the step had:</p>
+      <p class="hint">Afterwards:</p>
       <CommandLine text={`switchgear chain resume ${run.id}`} />
+      {isAsked.value && (
+        <TextDialog
+          title="It was done, with an output"
+          {...(step !== undefined && { subject: `The step ${step.id} of ${run.chain}` })}
+          label="Output of the step"
+          hint="As JSON: a text needs quotation marks. Later steps read it."
+          verb="It was done"
+          isRequired
+          isCode
+          check={checkArguments}
+          onClose={() => (isAsked.value = false)}
+          onSubmit={(text) => {
+            isAsked.value = false;
+            onResolve({ how: 'done', output: JSON.parse(text) });
+          }}
+        />
+      )}
     </div>
   );
 }
 
 function StepTable({ steps }: { readonly steps: readonly RunStep[] }) {
   return (
-    <DataTable name="Steps" columns={['Step', 'Ability', 'Status', 'Attempts', 'Took', 'Note']}>
-      {steps.map(({ id, ability, status, attempts, startedWallMs, endedWallMs, reason, leftBehind }) => (
-        <tr key={id}>
-          <th scope="row">{id}</th>
-          <td>
-            <code>{ability}</code>
-          </td>
-          <td>
-            <Status status={status} />
-          </td>
-          <td>{attempts}</td>
-          <td>{startedWallMs !== undefined && endedWallMs !== undefined && formatSpan(endedWallMs - startedWallMs)}</td>
-          <td class="wrap">
-            {reason}
-            {leftBehind !== undefined && leftBehind.length > 0 && ` ${leftBehind.length} programs were left running.`}
-          </td>
-        </tr>
-      ))}
-    </DataTable>
+    <div class="stacked">
+      <DataTable name="Steps" columns={['Step', 'Ability', 'Status', 'Attempts', 'Took', 'Note']}>
+        {steps.map(({ id, ability, status, attempts, startedWallMs, endedWallMs, reason, leftBehind }) => (
+          <tr key={id}>
+            <th scope="row">{id}</th>
+            <td data-name="Ability">
+              <code>{ability}</code>
+            </td>
+            <td data-name="Status">
+              <Status status={status} />
+            </td>
+            <td data-name="Attempts">{attempts}</td>
+            <td data-name="Took">
+              {startedWallMs !== undefined && endedWallMs !== undefined && formatSpan(endedWallMs - startedWallMs)}
+            </td>
+            <td class="wrap is-full">
+              {reason}
+              {leftBehind !== undefined && leftBehind.length > 0 && ` ${leftBehind.length} programs were left running.`}
+            </td>
+          </tr>
+        ))}
+      </DataTable>
+    </div>
   );
 }
 

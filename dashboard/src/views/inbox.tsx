@@ -8,9 +8,10 @@ import { addKeys } from '../keyboard.ts';
 import { decideAll, select, selected, selectedCards, shownCards } from '../live/decisions.ts';
 import { inbox, inboxLoading, loadMoreCards, reloadInbox, snoozedCount } from '../live/inbox-store.ts';
 import { useResource } from '../live/resource.ts';
-import { type AnswerButton, listCommonAnswers } from '../logic/card-answers.ts';
+import { type AnswerButton, isIncomplete, listCommonAnswers } from '../logic/card-answers.ts';
 import { formatCount, storeCode } from '../logic/format.ts';
-import { cardsLoadedMax, type PageCard } from '../logic/inbox-model.ts';
+import { describeMore, type PageCard } from '../logic/inbox-model.ts';
+import { encodePart } from '../logic/route.ts';
 import { isOperator } from '../state.ts';
 import { AnswerTextDialog } from './inbox/card-actions.tsx';
 import { CardItem } from './inbox/card-item.tsx';
@@ -22,6 +23,7 @@ import type { View, ViewProps } from './view.ts';
 function Inbox({ param }: ViewProps) {
   const { isLoaded, error } = inboxLoading.value;
   const cards = shownCards.value;
+  const more = describeMore(inbox.value);
   useEffect(
     () =>
       addKeys([
@@ -47,6 +49,7 @@ function Inbox({ param }: ViewProps) {
       {param !== undefined && <LinkedCard id={param} />}
       {isOperator.value && cards.length > 1 && <SelectAll />}
       {isOperator.value && selectedCards.value.length > 0 && <BulkBar />}
+      {more !== undefined && <p class="hint list-note">{more}</p>}
       {cards.length === 0 ? <NoCards /> : <CardList cards={cards} />}
       {snoozedCount.value > 0 && (
         <p class="list-end">{formatCount(snoozedCount.value, 'card')} snoozed with “Not now”.</p>
@@ -97,10 +100,7 @@ function CardList({ cards }: { readonly cards: readonly PageCard[] }) {
         ))}
       </ul>
       <div ref={end} class="list-end">
-        {total > loaded.length &&
-          (loaded.length >= cardsLoadedMax
-            ? `The first ${formatCount(loaded.length, 'card')} of ${total}: the others follow when these are decided.`
-            : `Loading the next of ${formatCount(total, 'card')}…`)}
+        {total > loaded.length && (describeMore(inbox.value) ?? `Loading the next of ${formatCount(total, 'card')}…`)}
       </div>
     </>
   );
@@ -131,15 +131,25 @@ function BulkBar() {
   const cards = selectedCards.value;
   const dialog = useSignal<AnswerButton | undefined>(undefined);
   const answers = listCommonAnswers(cards);
+  const all = cards.reduce((sum, { count = 1 }) => sum + count, 0);
+  const isUnseen = cards.some(isIncomplete);
   const press = (button: AnswerButton) => {
     if (button.dialog === undefined) void decideAll(cards, button.body(''));
     else dialog.value = button;
   };
   return (
     <div class="bulk" role="toolbar" aria-label="Selected cards">
-      <span class="bulk-count">{cards.length} selected</span>
+      <span class="bulk-count">
+        {cards.length} selected{all > cards.length && ` (${formatCount(all, 'card')} with equal ones)`}
+      </span>
       {answers.map((button) => (
-        <button key={button.action} type="button" class={button.tone} onClick={() => press(button)}>
+        <button
+          key={button.action}
+          type="button"
+          class={button.tone}
+          disabled={isUnseen && button.body('{}').answer === 'approve'}
+          onClick={() => press(button)}
+        >
           {button.label}
         </button>
       ))}
@@ -173,7 +183,7 @@ function LinkedCard({ id }: { readonly id: string }) {
       focusCard(id);
       return;
     }
-    apiGet<{ card: PageCard }>(`/api/cards/${encodeURIComponent(id)}`).then(
+    apiGet<{ card: PageCard }>(`/api/cards/${encodePart(id)}`).then(
       ({ card }) => (other.value = card),
       () => (other.value = 'missing'),
     );

@@ -1,27 +1,16 @@
 /** The view Standing approvals: what runs without a question, and who allowed it. */
 
 import { useSignal } from '@preact/signals';
+import type { StandingAnswer, StandingApproval } from '../../../src/operator/board/answers.ts';
 import { apiPost, errorText } from '../api.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { Ago } from '../components/time.tsx';
 import { useResource } from '../live/resource.ts';
+import { describeRule } from '../logic/card-words.ts';
+import { encodePart } from '../logic/route.ts';
 import { announce, isOperator } from '../state.ts';
 import type { View } from './view.ts';
-
-interface StandingApproval {
-  readonly id: string;
-  readonly chain: string;
-  readonly step: string;
-  readonly file?: string;
-  readonly rules: readonly string[];
-  readonly by: string;
-  readonly givenWallMs: number;
-}
-
-interface StandingAnswer {
-  readonly standing: readonly StandingApproval[];
-}
 
 const columns = ['Chain', 'Step', 'Rules', 'Given by', 'When'];
 
@@ -32,7 +21,7 @@ function Standing() {
   const revoke = async ({ id, chain, step }: StandingApproval) => {
     busy.value = id;
     try {
-      await apiPost(`/api/standing/${encodeURIComponent(id)}/revoke`);
+      await apiPost(`/api/standing/${encodePart(id)}/revoke`);
       announce(`Revoked: ${nameStep(chain, step)} asks again.`, 'good');
     } catch (thrown) {
       announce(errorText(thrown), 'bad');
@@ -52,41 +41,43 @@ function Standing() {
   return (
     <>
       {error !== undefined && <ErrorNote text={error} onRetry={reload} />}
-      <DataTable name="Standing approvals" columns={isOperator.value ? [...columns, 'Actions'] : columns}>
-        {value.standing.map((approval) => (
-          <tr key={approval.id}>
-            <th scope="row">
-              {approval.chain}
-              {approval.file !== undefined && <div class="dim file">{approval.file}</div>}
-            </th>
-            <td>{approval.step === '' ? 'the whole run' : approval.step}</td>
-            <td>
-              {approval.rules.map((rule) => (
-                <div key={rule}>
-                  <code>{rule}</code>
-                </div>
-              ))}
-            </td>
-            <td>{approval.by}</td>
-            <td>
-              <Ago wallMs={approval.givenWallMs} />
-            </td>
-            {isOperator.value && (
-              <td>
-                <button
-                  type="button"
-                  class="danger small"
-                  disabled={busy.value === approval.id}
-                  aria-label={`Revoke: ${nameStep(approval.chain, approval.step)}`}
-                  onClick={() => void revoke(approval)}
-                >
-                  Revoke
-                </button>
+      <div class="stacked">
+        <DataTable name="Standing approvals" columns={isOperator.value ? [...columns, 'Actions'] : columns}>
+          {value.standing.map((approval) => (
+            <tr key={approval.id}>
+              <th scope="row">
+                {approval.chain}
+                {approval.file !== undefined && <div class="dim file">{approval.file}</div>}
+              </th>
+              <td data-name="Step">{approval.step === '' ? 'the whole run' : approval.step}</td>
+              <td data-name="Rules" class="wrap is-full">
+                {approval.rules.map((rule) => (
+                  <div key={rule}>
+                    <code title={rule}>{describeRule(rule).text}</code>
+                  </div>
+                ))}
               </td>
-            )}
-          </tr>
-        ))}
-      </DataTable>
+              <td data-name="Given by">{approval.by}</td>
+              <td data-name="When">
+                <Ago wallMs={approval.givenWallMs} />
+              </td>
+              {isOperator.value && (
+                <td class="is-full">
+                  <button
+                    type="button"
+                    class="danger small"
+                    disabled={busy.value === approval.id}
+                    aria-label={`Revoke: ${nameStep(approval.chain, approval.step)}`}
+                    onClick={() => void revoke(approval)}
+                  >
+                    Revoke
+                  </button>
+                </td>
+              )}
+            </tr>
+          ))}
+        </DataTable>
+      </div>
     </>
   );
 }

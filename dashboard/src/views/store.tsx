@@ -1,5 +1,6 @@
 /** The view Store: whether it answers, how full it is, which processes and agents use it, and alerts. */
 
+import type { StoreAnswer } from '../../../src/operator/board/answers.ts';
 import { Badge } from '../components/badge.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
@@ -10,37 +11,6 @@ import { formatCount, formatNumber } from '../logic/format.ts';
 import { formatRoute } from '../logic/route.ts';
 import { connection } from '../state.ts';
 import type { View } from './view.ts';
-
-interface StoreAnswer {
-  readonly store: string;
-  readonly health: { readonly state: 'shared' | 'degraded'; readonly reason: string };
-  readonly journal: { readonly first: number; readonly last: number };
-  readonly size: {
-    readonly entries?: number;
-    readonly entriesMax?: number;
-    readonly bytes?: number;
-    readonly bytesMax?: number;
-    readonly cells?: number;
-    readonly cellsMax?: number;
-    readonly keepDays?: number;
-  };
-  readonly processes: readonly {
-    readonly id: string;
-    readonly kind: 'run' | 'library';
-    readonly untilMs: number;
-    readonly isAlive: boolean;
-    readonly tasks: number;
-    readonly agents: readonly string[];
-  }[];
-  readonly agents: readonly {
-    readonly by: 'run' | 'hooks';
-    readonly name: string;
-    readonly id: string;
-    readonly pid?: number;
-  }[];
-  readonly outages: readonly { readonly wallMs: number; readonly type: string; readonly reason: string }[];
-  readonly alerts?: { readonly firing?: number; readonly failingWebhooks?: readonly string[] };
-}
 
 const concernsStore = ({ type }: { readonly type: string }) => type.startsWith('store-') || type.startsWith('task-');
 
@@ -91,7 +61,7 @@ function Size({ value: { journal, size } }: { readonly value: StoreAnswer }) {
   return (
     <section class="panel" aria-labelledby="store-size">
       <h2 id="store-size">Size</h2>
-      <div class="meters">
+      <div class="meter-list">
         <Meter name="Journal entries" used={entries} limit={entriesMax} />
         {bytes !== undefined && (
           <Meter
@@ -113,10 +83,13 @@ function Size({ value: { journal, size } }: { readonly value: StoreAnswer }) {
 
 function Processes({ value: { processes, agents } }: { readonly value: StoreAnswer }) {
   const hasLibrary = processes.some(({ kind, isAlive }) => kind === 'library' && isAlive);
+  // A process that ended in order left no task behind.
+  const shown = processes.filter(({ isAlive, tasks }) => isAlive || tasks > 0);
+  const endedCount = processes.length - shown.length;
   return (
     <section class="store-section" aria-labelledby="store-processes">
       <h2 id="store-processes">Processes and agents</h2>
-      {processes.length + agents.length === 0 ? (
+      {shown.length + agents.length === 0 ? (
         <EmptyState icon="screen" title="No process uses this store now.">
           <p>
             <code>switchgear run</code>, hooks and chains use it by themselves. Try:
@@ -124,43 +97,48 @@ function Processes({ value: { processes, agents } }: { readonly value: StoreAnsw
           <CommandLine text="switchgear run -- claude -p 'tidy the readme'" />
         </EmptyState>
       ) : (
-        <DataTable name="Processes and agents" columns={['Kind', 'Name', 'State', 'Tasks']}>
-          {processes.map(({ id, kind, isAlive, untilMs, tasks, agents: names }) => (
-            <tr key={id}>
-              <td>{kind === 'run' ? 'switchgear run' : 'library'}</td>
-              <th scope="row">
-                {names.length === 0 ? 'a program' : names.join(', ')}
-                <div class="dim note">{id}</div>
-              </th>
-              <td>
-                {isAlive ? (
-                  <>
-                    <Badge tone="good" icon="dot" text="alive" />{' '}
-                    <span class="dim">
-                      next sign within <Until atMs={untilMs} />
-                    </span>
-                  </>
-                ) : (
-                  <Badge tone="plain" icon="question" text="gone" />
-                )}
-              </td>
-              <td>{formatNumber(tasks)}</td>
-            </tr>
-          ))}
-          {agents.map(({ by, name, id, pid }) => (
-            <tr key={`${by} ${id}`}>
-              <td>{by === 'run' ? 'agent of a run' : 'agent with hooks'}</td>
-              <th scope="row">
-                {name}
-                <div class="dim note">{pid === undefined ? id : `${id}, process ${pid}`}</div>
-              </th>
-              <td>
-                <Badge tone="good" icon="dot" text="running" />
-              </td>
-              <td />
-            </tr>
-          ))}
-        </DataTable>
+        <div class="stacked">
+          <DataTable name="Processes and agents" columns={['Kind', 'Name', 'State', 'Tasks']}>
+            {shown.map(({ id, kind, isAlive, untilMs, tasks, agents: names }) => (
+              <tr key={id}>
+                <td data-name="Kind">{kind === 'run' ? 'switchgear run' : 'library'}</td>
+                <th scope="row">
+                  {names.length === 0 ? 'a program' : names.join(', ')}
+                  <div class="dim note">{id}</div>
+                </th>
+                <td data-name="State">
+                  {isAlive ? (
+                    <>
+                      <Badge tone="good" icon="dot" text="alive" />{' '}
+                      <span class="dim">
+                        next sign within <Until atMs={untilMs} />
+                      </span>
+                    </>
+                  ) : (
+                    <Badge tone="plain" icon="question" text="gone" />
+                  )}
+                </td>
+                <td data-name="Tasks">{formatNumber(tasks)}</td>
+              </tr>
+            ))}
+            {agents.map(({ by, name, id, pid }) => (
+              <tr key={`${by} ${id}`}>
+                <td data-name="Kind">{by === 'run' ? 'agent of a run' : 'agent with hooks'}</td>
+                <th scope="row">
+                  {name}
+                  <div class="dim note">{pid === undefined ? id : `${id}, process ${pid}`}</div>
+                </th>
+                <td data-name="State">
+                  <Badge tone="good" icon="dot" text="running" />
+                </td>
+                <td />
+              </tr>
+            ))}
+          </DataTable>
+        </div>
+      )}
+      {endedCount > 0 && (
+        <p class="hint">{formatCount(endedCount, 'process', 'processes')} of the last minutes have ended.</p>
       )}
       {!hasLibrary && <LibraryNote />}
     </section>
@@ -189,7 +167,7 @@ function LibraryNote() {
 
 /** Alerts are cards: the inbox has them with their buttons. */
 function Alerts({ value: { alerts } }: { readonly value: StoreAnswer }) {
-  const { firing = 0, failingWebhooks = [] } = alerts ?? {};
+  const { firing, failingWebhooks } = alerts;
   return (
     <section class="store-section" aria-labelledby="store-alerts">
       <h2 id="store-alerts">Alerts</h2>

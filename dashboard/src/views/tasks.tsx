@@ -5,8 +5,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Meter } from '../components/meter.tsx';
+import { MiddleCut } from '../components/middle-cut.tsx';
 import { TaskButtons, TaskState } from '../components/task-buttons.tsx';
-import { Ago } from '../components/time.tsx';
+import { Since } from '../components/time.tsx';
 import { ViewerNote } from '../components/viewer-note.tsx';
 import { useResource } from '../live/resource.ts';
 import { useNarrow, useScroll } from '../live/viewport.ts';
@@ -22,10 +23,10 @@ import type { View, ViewProps } from './view.ts';
 /** Usage changes without an entry of the journal. */
 const everyMs = 2_000;
 
-const columns = ['Task', 'State', 'Calls', 'Spend', 'Tokens', 'Duration', 'Idle', 'Started'];
+const columns = ['Task', 'State', 'Calls', 'Spend', 'Tokens', 'Duration', 'Idle'];
 
 /** Heights of a row, wide and narrow; the style sheet has the same. */
-const rowHeights = { wide: 52, narrow: 232 } as const;
+const rowHeights = { wide: 52, narrow: 252 } as const;
 /** How long after a key the current row takes the focus. */
 const focusMs = 1_000;
 
@@ -117,9 +118,9 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
     const line = frame.current?.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"]`);
     if (line !== document.activeElement) line?.focus({ preventScroll: true });
   });
+  const hasActions = isOperator.value && rows.some(({ task }) => task.state !== 'halted');
   const onKeyDown = (event: KeyboardEvent) => {
-    const isRow = event.target instanceof HTMLElement && event.target.role === 'row';
-    const move = isRow ? moveInTree(rows, index, event.key) : undefined;
+    const move = moveInTree(rows, index, event.key);
     if (move === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -132,17 +133,31 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
       reveal(frame.current, move.index * rowHeight, rowHeight);
     }
   };
+  const press = useRef(onKeyDown);
+  press.current = onKeyDown;
+  // Keys that scroll a page scroll the list, which is all that can scroll here.
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const { activeElement: at } = document;
+      const isNowhere = at === null || at === document.body || at.id === 'main';
+      if (isNowhere && scrollKeys.has(event.key)) press.current(event);
+    };
+    document.addEventListener('keydown', listen);
+    return () => document.removeEventListener('keydown', listen);
+  }, []);
   return (
     <div
       role="treegrid"
       aria-label="Tasks"
       aria-rowcount={rows.length + 1}
-      class={`task-grid${isOperator.value ? ' has-actions' : ''}`}
-      onKeyDown={onKeyDown}
+      class={`task-grid${hasActions ? ' has-actions' : ''}`}
+      onKeyDown={(event) => {
+        if (event.target instanceof HTMLElement && event.target.role === 'row') onKeyDown(event);
+      }}
     >
       {/* biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: The heads are read, not used. */}
       <div role="row" aria-rowindex={1} class="task-head">
-        {[...columns, ...(isOperator.value ? ['Actions'] : [])].map((column) => (
+        {[...columns, ...(hasActions ? ['Actions'] : [])].map((column) => (
           // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: As above.
           <span key={column} role="columnheader">
             {column}
@@ -159,6 +174,7 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
               top={at * rowHeight}
               index={at}
               isCurrent={at === index}
+              hasActions={hasActions}
               answer={answer}
               onFocus={() => (current.value = row.task.id)}
               onToggle={onToggle}
@@ -170,6 +186,9 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
     </div>
   );
 }
+
+/** The keys that scroll a page. */
+const scrollKeys = new Set(['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home', 'End']);
 
 /** Scrolls a row into sight. */
 function reveal(frame: HTMLElement | null, top: number, rowHeight: number): void {
@@ -184,10 +203,12 @@ interface TaskRowLineProps extends Pick<TreeGridProps, 'answer' | 'onToggle' | '
   readonly top: number;
   readonly index: number;
   readonly isCurrent: boolean;
+  readonly hasActions: boolean;
   readonly onFocus: () => void;
 }
 
-function TaskRowLine({ row, top, index, isCurrent, answer, onFocus, onToggle, onChange }: TaskRowLineProps) {
+function TaskRowLine(props: TaskRowLineProps) {
+  const { row, top, index, isCurrent, hasActions, answer, onFocus, onToggle, onChange } = props;
   const { task, level, hasChildren, isExpanded, position, siblings } = row;
   const tabIndex = isCurrent ? 0 : -1;
   return (
@@ -220,29 +241,38 @@ function TaskRowLine({ row, top, index, isCurrent, answer, onFocus, onToggle, on
           <span class="twist" />
         )}
         <span class="task-words">
-          <a href={formatRoute('tasks', task.id)} tabIndex={tabIndex} title={task.id}>
-            {task.id}
+          <a href={formatRoute('tasks', task.id)} tabIndex={tabIndex} title={task.id} aria-label={task.id}>
+            <MiddleCut text={task.id} />
           </a>
           <span class="dim note" title={task.halt?.message}>
-            {task.halt === undefined ? task.agent : `${task.agent} · ${task.halt.message}`}
+            {task.agent} ·{' '}
+            {task.halt === undefined ? (
+              <>
+                <Since wallMs={task.startedWallMs} /> old
+              </>
+            ) : (
+              task.halt.message
+            )}
           </span>
         </span>
       </span>
       {/* biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: As above. */}
       <span role="gridcell" class="task-state">
-        <TaskState state={task.state} />
+        <TaskState task={task} pauses={answer.pauses} />
       </span>
       {listUsages(task).map((usage, at) => (
         // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: As above.
         <span key={columns[at + 2]} role="gridcell" class="task-usage" data-name={columns[at + 2]}>
-          {usage === undefined ? <span class="dim">unknown</span> : <Meter {...usage} isBare={true} />}
+          {usage === undefined ? (
+            <span class="dim" title="Not known: the process of the task has not told it">
+              –
+            </span>
+          ) : (
+            <Meter {...usage} isBare={true} isShort={true} />
+          )}
         </span>
       ))}
-      {/* biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: As above. */}
-      <span role="gridcell" class="task-started">
-        <Ago wallMs={task.startedWallMs} />
-      </span>
-      {isOperator.value && (
+      {hasActions && (
         // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useSemanticElements: As above.
         <span role="gridcell" class="task-actions">
           <TaskButtons task={task} pauses={answer.pauses} onChange={onChange} isReachable={isCurrent} />

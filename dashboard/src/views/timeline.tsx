@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { OperatorTask, RowMark, TimelineRow } from '../../../src/operator/board/answers.ts';
 import { ChartFigure } from '../components/data-table.tsx';
 import { EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
+import { EventType } from '../components/event-type.tsx';
 import { Meter } from '../components/meter.tsx';
 import { TaskButtons, TaskState } from '../components/task-buttons.tsx';
 import { Ago } from '../components/time.tsx';
@@ -13,8 +14,9 @@ import { useResource } from '../live/resource.ts';
 import { timelineRowsMax, useTimeline } from '../live/timeline-store.ts';
 import { useScroll } from '../live/viewport.ts';
 import type { TasksAnswer } from '../logic/board-answers.ts';
+import { eventWord } from '../logic/event-words.ts';
 import { formatCents, formatNumber } from '../logic/format.ts';
-import { formatRoute } from '../logic/route.ts';
+import { encodePart, formatRoute } from '../logic/route.ts';
 import { findVisible } from '../logic/task-tree.ts';
 import { listUsages } from '../logic/task-words.ts';
 import { hasCalls, makeBurn, makeTracks } from '../logic/timeline-model.ts';
@@ -29,7 +31,7 @@ interface TimelineProps {
 export function Timeline({ id, query }: TimelineProps) {
   const onlyTrouble = query.only === 'trouble';
   const tasks = useResource<TasksAnswer>(
-    `/api/tasks?id=${encodeURIComponent(id)}`,
+    `/api/tasks?id=${encodePart(id)}`,
     ({ type, task }) => task === id && type.startsWith('task-'),
     2_000,
   );
@@ -57,7 +59,7 @@ export function Timeline({ id, query }: TimelineProps) {
           Only refused or failed
         </label>
         <a href={formatRoute('tasks', id, { ...(onlyTrouble && { only: 'trouble' }), ...entry })}>Permalink</a>
-        <a href={`/api/tasks/${encodeURIComponent(id)}/timeline?format=jsonl`} download="timeline.jsonl">
+        <a href={`/api/tasks/${encodePart(id)}/timeline?format=jsonl`} download="timeline.jsonl">
           Export as JSON lines
         </a>
       </div>
@@ -106,9 +108,11 @@ function TaskSummary({ id, task, answer, onChange }: TaskSummaryProps) {
     <section class="panel task-summary" aria-label="Task">
       <div class="task-summary-head">
         <h2 class="wrap">{id}</h2>
-        {task !== undefined && <TaskState state={task.state} />}
         {task !== undefined && answer !== undefined && (
-          <TaskButtons task={task} pauses={answer.pauses} onChange={onChange} />
+          <>
+            <TaskState task={task} pauses={answer.pauses} />
+            <TaskButtons task={task} pauses={answer.pauses} onChange={onChange} />
+          </>
         )}
       </div>
       {answer !== undefined && task === undefined && (
@@ -182,7 +186,7 @@ function TimelineChart({ id, rows, task, selected, onSelect }: TimelineChartProp
         return [
           formatTime(row.wallMs),
           row.name === undefined ? row.track : `${row.track}: ${row.name}`,
-          row.words === '' ? row.type : row.words,
+          row.words === '' ? eventWord(row.type) : `${eventWord(row.type)}: ${row.words}`,
           row.mark ?? '',
           row.task,
           total === undefined ? '' : formatCents(total.cents),
@@ -191,6 +195,9 @@ function TimelineChart({ id, rows, task, selected, onSelect }: TimelineChartProp
       })}
     >
       <div class="legend">
+        <span class="tone-good swatch">call</span>
+        <span class="tone-bad swatch">failed call</span>
+        <span class="tone-plain swatch is-running">still running</span>
         {legend.map(([mark, word]) => (
           <span key={mark} class={`legend-mark mark-${mark}`}>
             <MarkIcon mark={mark} />
@@ -289,7 +296,7 @@ function EntryLine({ row, id, index, isSelected, onSelect }: EntryLineProps) {
       {/* biome-ignore lint/a11y/useSemanticElements: As above. */}
       <span role="cell" class={`entry-type${mark === undefined ? '' : ` mark-${mark}`}`}>
         {mark !== undefined && <MarkIcon mark={mark} />}
-        <span>{type}</span>
+        <EventType type={type} />
       </span>
       {/* biome-ignore lint/a11y/useSemanticElements: As above. */}
       <span role="cell" class="entry-words" title={words}>
@@ -297,7 +304,7 @@ function EntryLine({ row, id, index, isSelected, onSelect }: EntryLineProps) {
       </span>
       {/* biome-ignore lint/a11y/useSemanticElements: As above. */}
       <span role="cell" class="entry-task">
-        {task === id ? '' : <a href={formatRoute('tasks', task)}>{task}</a>}
+        {task === id ? <span class="dim">this task</span> : <a href={formatRoute('tasks', task)}>{task}</a>}
       </span>
     </div>
   );

@@ -91,7 +91,7 @@ function findBreakerCauses(breaker: StoredBreaker, settings: AlertSettings): rea
     const why = held ? 'held by hand' : sanitizeText(cause).slice(0, nameMax);
     causes.push({
       ...{ rule: 'BreakerOpen', key, subject, value: openMs / 1000, limit: settings.timeInOpenSecs, repeats: true },
-      evidence: [`${subject} is open for ${formatTimeSpan(openMs)}${why === '' ? '' : `: ${why}`}`, look],
+      evidence: [`${subject} has been open for ${formatTimeSpan(openMs)}${why === '' ? '' : `: ${why}`}`, look],
     });
   }
   return causes;

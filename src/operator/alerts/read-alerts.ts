@@ -1,6 +1,6 @@
 /** Reads the alerts of a store: the rules in force, the causes that fire, and the webhooks with their deliveries. */
 
-import type { CrossProcessStore } from '../../ports/store.ts';
+import type { CrossProcessStore, StoredCell } from '../../ports/store.ts';
 import {
   type AlertLease,
   type AlertRecord,
@@ -12,7 +12,7 @@ import {
   type WebhookProgress,
   webhookPrefix,
 } from './alert-cells.ts';
-import { type AlertRule, webhookFailuresMin } from './rules.ts';
+import { type AlertRule, alertNames, webhookFailuresMin } from './rules.ts';
 
 /** An alert that fires. */
 export type FiringAlert = Pick<AlertRecord, 'rule' | 'subject' | 'value' | 'limit' | 'card' | 'sinceWallMs'>;
@@ -97,11 +97,31 @@ export async function readAlertLease({ shared }: CrossProcessStore): Promise<Ale
   return row?.key === alertLeaseKey ? ((row.state as AlertLease | null) ?? undefined) : undefined;
 }
 
-/** The causes by their keys. */
+/** The causes by their keys: all of them, because one that is not seen would never end. */
 export async function readAlertRecords({ shared }: CrossProcessStore): Promise<ReadonlyMap<string, AlertRecord>> {
-  const rows = await shared.read(alertPrefix, alertCausesMax * 10);
+  const rows = await readPages(
+    shared,
+    alertPrefix,
+    alertNames.map((name) => `${alertPrefix}${name}/`),
+  );
   return new Map(rows.flatMap(({ key, state }) => (state === null ? [] : [[key, state as AlertRecord]])));
 }
+
+/** Reads the cells with a prefix; those of more than one page by longer prefixes, since keys end with a hash. */
+async function readPages(
+  shared: CrossProcessStore['shared'],
+  prefix: string,
+  longer = hexDigits.map((digit) => prefix + digit),
+): Promise<readonly StoredCell[]> {
+  const rows = await shared.read(prefix, pageSize);
+  if (rows.length < pageSize) return rows;
+  const pages: StoredCell[] = [];
+  for (const each of longer) pages.push(...(await readPages(shared, each)));
+  return pages;
+}
+
+const pageSize = alertCausesMax * 10;
+const hexDigits = [...'0123456789abcdef'];
 
 /** The progress of webhooks by name. */
 export async function readWebhookProgress({

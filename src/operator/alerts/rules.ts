@@ -58,6 +58,9 @@ const declared: Readonly<Record<AlertName, Declared>> = {
   WebhookFailing: ['webhook-failing', '', 'warning', (limit) => `a webhook fails ${limit} times in a row`],
 };
 
+/** The names of all built-in alerts. */
+export const alertNames: readonly AlertName[] = Object.keys(declared) as AlertName[];
+
 /** The alerts with the thresholds of these settings. */
 export function listAlertRules(settings: AlertSettings): readonly AlertRule[] {
   return (Object.entries(declared) as [AlertName, Declared][]).map(([name, [page, setting, severity, describe]]) => {

@@ -1,6 +1,10 @@
-/** The rows of breakers, tasks and timelines as the API answers with them; the page reads the same types. */
+/** The rows of breakers, tasks, timelines and stores as the API answers with them; the page reads the same types. */
 
+import type { StandingApproval } from '../../chains/run/approval/standing-approval.ts';
 import type { Entry } from '../../core/event.ts';
+import type { StoreSize } from '../../ports/store-size.ts';
+
+export type { StandingApproval };
 
 /** A breaker of a store with its state now. */
 export interface StoredBreaker {
@@ -93,7 +97,7 @@ export interface JournalTask {
   readonly agent: string;
   readonly session: string;
   readonly parent?: string;
-  /** `lost`: the task exceeded its longest duration without an end in the journal, so its process is gone. */
+  /** `lost`: no end is known, and its longest duration is over or no process works on its chain run: it is gone. */
   readonly state: 'running' | 'paused' | 'halted' | 'lost';
   readonly startedWallMs: number;
   readonly ageMs: number;
@@ -164,4 +168,57 @@ export interface TimelineRows {
   readonly last: number;
   /** Whether the journal may have earlier rows. */
   readonly hasEarlier: boolean;
+}
+
+/** A process with tasks. */
+export interface StoreProcess {
+  readonly id: string;
+  /** `run`: a supervisor of `switchgear run`. `library`: a program that was given the store. */
+  readonly kind: 'run' | 'library';
+  /** The process reports itself until this time of the store, and renews it. */
+  readonly untilMs: number;
+  readonly isAlive: boolean;
+  /** Its tasks that are not lost, and the names of its agents. */
+  readonly tasks: number;
+  readonly agents: readonly string[];
+}
+
+/** An agent that a supervisor or hooks guard, and that runs on this machine. */
+export interface StoreAgent {
+  readonly by: 'run' | 'hooks';
+  readonly name: string;
+  /** The task of a run, or the session of hooks. */
+  readonly id: string;
+  readonly pid?: number;
+}
+
+/** A time in which a process could not reach the store, or its end. */
+export interface StoreOutage {
+  readonly wallMs: number;
+  readonly type: 'store-degraded' | 'store-recovered';
+  readonly reason: string;
+}
+
+/** A store as a whole. */
+export interface StoreSummary {
+  readonly store: string;
+  readonly health: { readonly state: 'shared' | 'degraded'; readonly reason: string };
+  readonly atMs: number;
+  /** The numbers of the first and the last entry; 0 without entries. */
+  readonly journal: { readonly first: number; readonly last: number };
+  readonly size: StoreSize;
+  readonly processes: readonly StoreProcess[];
+  readonly agents: readonly StoreAgent[];
+  /** The last times that the journal tells of, the newest first. */
+  readonly outages: readonly StoreOutage[];
+}
+
+/** A store as the API shows it: with how many alerts fire, and the webhooks that do not accept messages. */
+export interface StoreAnswer extends StoreSummary {
+  readonly alerts: { readonly firing: number; readonly failingWebhooks: readonly string[] };
+}
+
+/** The standing approvals of a store. */
+export interface StandingAnswer {
+  readonly standing: readonly StandingApproval[];
 }

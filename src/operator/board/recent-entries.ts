@@ -30,9 +30,12 @@ export function createRecentEntries({ shared }: CrossProcessStore): ReadRecentEn
   }
 
   return () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
+    // While the journal cannot be read, the known entries stay.
+    reading ??= read()
+      .catch(() => entries)
+      .finally(() => {
+        reading = undefined;
+      });
     return reading;
   };
 }

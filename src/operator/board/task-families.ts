@@ -44,9 +44,12 @@ export function createTaskFamilies({ shared }: CrossProcessStore): FindTaskFamil
   }
 
   return async (task) => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
+    // While the journal cannot be read, the known tasks stay.
+    reading ??= read()
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined;
+      });
     await reading;
     const ids = new Set([task]);
     for (const [id, { parent }] of starts) if (parent !== undefined && ids.has(parent)) ids.add(id);

@@ -75,7 +75,9 @@ function selectRow(entry: Entry, { ids }: TaskFamily, { onlyTrouble }: RowsReque
 }
 
 /** Signs of life that say nothing to a person. */
-const silentTypes: ReadonlySet<string> = new Set(['sign-observed', 'permit-renewed', 'user-observed']);
+const silentTypes: ReadonlySet<string> = new Set([
+  ...['sign-observed', 'permit-renewed', 'reservation-changed', 'user-observed'],
+]);
 
 function makeRow(entry: Entry): TimelineRow {
   const { seq, atMs, wallMs, type, task = '', agent = '' } = entry;
@@ -172,6 +174,7 @@ function markOf(entry: Entry): RowMark | undefined {
     case 'notice':
     case 'limit-raised':
     case 'price-unknown':
+    case 'card-changed':
       return 'notice';
     default:
       return undefined;

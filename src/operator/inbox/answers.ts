@@ -38,7 +38,10 @@ export interface InboxAnswer {
   readonly limit?: number | undefined;
   /** Words that are kept with the answer; those of `decline` reach the agent. */
   readonly note?: string | undefined;
-  /** How many equal open cards the answer also decides; all equal questions by default, of other cards none. */
+  /**
+   * How many equal open cards the answer also decides. By default all equal questions of the same task, and no other
+   * cards: equal ones of other tasks are decided only by a person who saw how many there are.
+   */
   readonly equals?: number | undefined;
 }
 
@@ -165,7 +168,10 @@ async function listEquals(
 ): Promise<readonly Card[]> {
   const max = answer.editedArgs === undefined ? (answer.equals ?? (card.kind === 'ask' ? decidedCardsMax : 0)) : 0;
   if (max === 0 || (card.kind === 'ask' && card.digest === undefined)) return [];
-  return findEqualCards(await read(), card, store.clock.nowMs()).slice(0, max);
+  const isMeant = ({ task }: Card) => answer.equals !== undefined || task === card.task;
+  return findEqualCards(await read(), card, store.clock.nowMs())
+    .filter(isMeant)
+    .slice(0, max);
 }
 
 async function decideCard(

@@ -92,9 +92,12 @@ export function createCardHistoryReader(
   }
 
   return () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
+    // While the journal cannot be read, the known history stays.
+    reading ??= read()
+      .catch(() => history)
+      .finally(() => {
+        reading = undefined;
+      });
     return reading;
   };
 }

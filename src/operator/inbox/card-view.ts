@@ -40,6 +40,8 @@ export interface CardView extends QuestionCard {
   readonly count: number;
   /** The ids of the equal open cards, without its own. */
   readonly equals: readonly string[];
+  /** The tasks of the first of them. */
+  readonly equalTasks: readonly string[];
   readonly details: CardDetails;
   /** What the answer has done, as the store has it now; absent while the card is open. */
   readonly effect?: Effect;
@@ -90,7 +92,10 @@ export function foldCards(cards: readonly Card[], atMs: number): readonly Folded
   return [...groups.values()];
 }
 
-/** A text that is the same for cards of one cause. Questions are equal only if an approval is for the same call. */
+/** Tasks that a card names beside its own. */
+const equalTasksMax = 10;
+
+/** A text that is the same for cards of one cause. Questions are equal only if they are about the same call. */
 function causeOf(card: Card): string {
   const known = causes.get(card);
   if (known !== undefined) return known;
@@ -103,10 +108,11 @@ function causeOf(card: Card): string {
 const causes = new WeakMap<Card, string>();
 
 function describeCause(card: Card): string {
-  const { id, kind, task, agent = '', code, counters, evidence, actions, digest, raise } = card;
+  const { id, kind, task, agent = '', code, counters, evidence, actions, digest, alike, raise } = card;
   switch (kind) {
     case 'ask':
-      return digest === undefined ? id : JSON.stringify([kind, task, digest, actions]);
+      if (digest === undefined) return id;
+      return JSON.stringify([kind, ...(alike === undefined ? [task, digest] : [alike]), actions]);
     case 'halt':
       return JSON.stringify([kind, agent, code, counters.limit, counters.scope, raise?.setting, actions]);
     case 'notice':
@@ -153,6 +159,7 @@ async function viewCard(
     ...(open && times.openedWallMs !== undefined && { waitingMs: Math.max(0, clock.wallMs() - times.openedWallMs) }),
     count: 1 + equals.length,
     equals: equals.map(({ id }) => id),
+    equalTasks: equals.slice(0, equalTasksMax).map(({ task }) => task),
     details: describeDetails(card, history, run),
     ...(effect && { effect }),
   };

@@ -1,6 +1,6 @@
 /** Says what the answer to a card has done, from what the store has now. */
 
-import type { StandingApproval } from '../../chains/run/approval/standing-approvals.ts';
+import type { StandingApproval } from '../../chains/run/approval/standing-approval.ts';
 import { isOver } from '../../chains/run/state/transitions.ts';
 import { loadRun } from '../../chains/run/storage/runs.ts';
 import type { Card } from '../../core/card.ts';

@@ -11,6 +11,7 @@ import { listAlertRules } from '../../operator/alerts/rules.ts';
 import { releaseLease, takeLease, updateAlerts } from '../../operator/alerts/update-alerts.ts';
 import { formatTimeSpan } from '../../operator/format.ts';
 import type { CardHistory } from '../../operator/inbox/card-history.ts';
+import { readAllTasks } from '../../operator/status.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { createDeliverer } from './deliver.ts';
 import { createDirectSender } from './direct-sender.ts';
@@ -20,6 +21,8 @@ import type { Webhook } from './resolve-webhooks.ts';
 /** The thresholds and webhooks of a server. */
 export interface AlertOptions {
   readonly settings: AlertSettings;
+  /** Reads the thresholds before each evaluation, so that a changed policy holds; keeps the last ones if it rejects. */
+  readonly readSettings?: (() => Promise<AlertSettings>) | undefined;
   readonly webhooks: readonly Webhook[];
   /** How often causes are looked for, in milliseconds. @default 5000 */
   readonly evaluateMs?: number;
@@ -45,12 +48,14 @@ export interface AlertWatch {
 
 /** Begins to evaluate. */
 export function watchAlerts(options: WatchOptions): AlertWatch {
-  const { store, settings, webhooks, pageUrl, readCardHistory } = options;
+  const { store, webhooks, pageUrl, readCardHistory } = options;
   const { shared, clock } = store;
   const { leaseMs = alertLeaseMs } = options;
   const deliverers = webhooks.map((webhook) => createDeliverer(store, webhook, () => pageUrl));
-  const outage = createOutageWatch(options);
-  const lease = { rules: listAlertRules(settings), webhooks: webhooks.map(showWebhook), startedWallMs: clock.wallMs() };
+  let { settings } = options;
+  const outage = createOutageWatch(options, () => settings);
+  const shownWebhooks = webhooks.map(showWebhook);
+  const startedWallMs = clock.wallMs();
   let hasLease = false;
   let renewedMs = Number.NEGATIVE_INFINITY;
   let evaluatedMs = Number.NEGATIVE_INFINITY;
@@ -65,16 +70,27 @@ export function watchAlerts(options: WatchOptions): AlertWatch {
       const { holder, untilMs } = (await readAlertLease(store)) ?? { holder: '', untilMs: 0 };
       if (holder !== shared.process && untilMs > atMs) return false;
     }
+    const lease = { rules: listAlertRules(settings), webhooks: shownWebhooks, startedWallMs };
     hasLease = await takeLease(store, lease, leaseMs);
     renewedMs = atMs;
     return hasLease;
+  }
+
+  async function reloadSettings(): Promise<void> {
+    const next = (await options.readSettings?.().catch(() => undefined)) ?? settings;
+    if (next === settings) return;
+    settings = next;
+    renewedMs = Number.NEGATIVE_INFINITY; // The lease names the rules in force.
   }
 
   async function evaluate(): Promise<void> {
     const atMs = clock.nowMs();
     if (atMs - evaluatedMs < (options.evaluateMs ?? evaluateMs)) return;
     evaluatedMs = atMs;
-    const causes = await findCauses({ store, settings, webhooks: lease.webhooks, readCardHistory });
+    await reloadSettings();
+    // Opens the cards of lost runs and tasks, also while nobody lists them.
+    await readAllTasks(store, async () => []);
+    const causes = await findCauses({ store, settings, webhooks: shownWebhooks, readCardHistory });
     await updateAlerts(store, [...causes, ...outage.takeCauses()], settings);
   }
 
@@ -120,7 +136,10 @@ function showWebhook({ name, host, format, events, isSigned, problem }: Webhook)
  * Watches the health of the store. A card cannot be stored while the store is away, so the server that has the lease
  * tells webhooks directly; the card is opened and closed when the store is back.
  */
-function createOutageWatch({ store, storeName, settings, webhooks, pageUrl }: WatchOptions) {
+function createOutageWatch(
+  { store, storeName, webhooks, pageUrl }: WatchOptions,
+  getSettings: () => Pick<AlertSettings, 'storeAwaySecs' | 'periodSecs'>,
+) {
   const { shared, clock } = store;
   const sender = createDirectSender(webhooks, clock);
   let awaySinceMs: number | undefined;
@@ -155,6 +174,7 @@ function createOutageWatch({ store, storeName, settings, webhooks, pageUrl }: Wa
         isTold = false;
       }
       ({ reason } = shared.health);
+      const settings = getSettings();
       const isLong = atMs - awaySinceMs > settings.storeAwaySecs * 1000;
       if (!isLong || isTold) return;
       isTold = true;
@@ -177,6 +197,6 @@ function createOutageWatch({ store, storeName, settings, webhooks, pageUrl }: Wa
     if (wasHolder && toldMs > sinceMs) tell('over', `Over: the store ${storeName} was away for ${span}`, sinceMs);
     const evidence = [`the store was away for ${span}: each process went on with what it knew`, reason];
     const cause = { rule: 'StoreDown', key: 'store', subject: 'the store', repeats: true } as const;
-    causes = [{ ...cause, value: (atMs - sinceMs) / 1000, limit: settings.storeAwaySecs, evidence }];
+    causes = [{ ...cause, value: (atMs - sinceMs) / 1000, limit: getSettings().storeAwaySecs, evidence }];
   }
 }

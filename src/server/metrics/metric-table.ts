@@ -65,7 +65,7 @@ export const serverMetrics = {
   degraded_decisions_total: {
     type: 'counter',
     labels: ['layer'],
-    help: 'Decisions while the store did not answer, to the second.',
+    help: 'Decisions while the store did not answer, with one-second resolution.',
   },
   refusals_total: { type: 'counter', labels: ['code'], help: 'Refused actions, by the code of the refusal.' },
   halts_total: { type: 'counter', labels: ['code'], help: 'Halted tasks, by the code of the halt.' },

@@ -1,7 +1,7 @@
 /** The routes of the page: its HTML at `/`, and its script and style sheet, whose names change with their content. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HttpError } from '../http/http-error.ts';
+import { HttpError } from '../../http/http-error.ts';
 import { securityHeaders } from '../http/respond.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { loadPageFiles, type PageFile } from './page-files.ts';

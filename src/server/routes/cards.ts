@@ -42,7 +42,7 @@ const answerFields = {
     minimum: 0,
     maximum: decidedCardsMax,
     description:
-      'How many equal open cards the answer also decides; all equal questions by default, and no other cards.',
+      'How many equal open cards the answer also decides; by default all equal questions of the task, and no others.',
   },
   note: {
     type: 'string',

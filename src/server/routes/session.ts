@@ -13,13 +13,13 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Exchange a token for a session cookie.',
     access: 'open',
     body: objectSchema({ token: { type: 'string', minLength: 1, maxLength: 200 } }, 'token'),
-    answer: 'The name and the role of the token; the cookie is HttpOnly and SameSite=Strict.',
-    async handle({ context, body, request }) {
+    answer: 'The name of the person and the role of the token; the cookie is HttpOnly and SameSite=Strict.',
+    async handle({ context, body, request, nameHolder }) {
       const { store, authenticator } = context;
       const record = await authenticator.checkToken(request, body.token!);
       const id = await openSession(store, record);
       const cookie = makeCookie({ context, request }, id, Math.floor(sessionKeepMs / 1000));
-      const text = JSON.stringify({ name: record.name, role: record.role });
+      const text = JSON.stringify({ name: nameHolder(record), role: record.role });
       return textAnswer('application/json; charset=utf-8', text, { headers: { 'set-cookie': cookie } });
     },
   }),
@@ -28,8 +28,8 @@ export const sessionRoutes: readonly Route[] = [
     path: '/api/session',
     summary: 'The token behind this request.',
     access: 'viewer',
-    answer: 'The name and the role of the token.',
-    handle: ({ principal }) => ({ name: principal!.token.name, role: principal!.role }),
+    answer: 'The name of the person, as answers have it, and the role of the token.',
+    handle: ({ principal, nameHolder }) => ({ name: nameHolder(principal!.token), role: principal!.role }),
   }),
   defineRoute({
     method: 'DELETE',

@@ -1,9 +1,9 @@
 /** The routes about the store as a whole: status, store, events, metrics, health, and the document of the API. */
 
+import { HttpError } from '../../http/http-error.ts';
 import { readAlerts } from '../../operator/alerts/read-alerts.ts';
 import { readStatus } from '../../operator/status.ts';
 import { readStoreSummary } from '../../operator/store-summary.ts';
-import { HttpError } from '../http/http-error.ts';
 import { textAnswer } from '../http/respond.ts';
 import { defineRoute, metricCompats, type Route, type RouteCall } from '../http/route.ts';
 import { objectSchema } from '../http/schema.ts';

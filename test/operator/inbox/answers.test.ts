@@ -24,28 +24,28 @@ for (const [name, open] of Object.entries(kinds)) {
     const place = newPlace();
     const [store, own] = [await open(place), await open(place)];
     const server = await serve(store);
-    const policy = { task: { max_tool_calls: 2 } };
+    const policy = { task: { max_tool_calls: 4 } };
     const gear = createSwitchgear({ agent: 'bot', store: own, policy, log: 'silent', env: {} });
     const read = gear.guard('read', (page: number) => `page ${page}`);
-    await gear.task(() => [read(1), read(2), read(3)]);
+    await gear.task(() => [1, 2, 3, 4, 5].map((page) => read(page)));
     await own.shared.settled();
     await until(async () => (await server.send('GET', '/api/cards?kind=halt')).json.total === 1);
     const [halted] = (await server.send('GET', '/api/cards?kind=halt')).json.cards;
-    assert.deepEqual(halted.details.raise, { setting: 'task.max_tool_calls', suggested: 4, min: 4, max: 16 });
+    assert.deepEqual(halted.details.raise, { setting: 'task.max_tool_calls', suggested: 8, min: 6, max: 8 });
     const path = `/api/cards/${halted.id}/answer`;
-    for (const limit of [3, 17])
+    for (const limit of [5, 9, 16, 32])
       assert.equal((await server.send('POST', path, { answer: 'retry', limit })).status, 400, `${limit}`);
-    assert.equal((await server.send('POST', path, { answer: 'pause', limit: 5 })).status, 400);
-    const answered = await server.send('POST', path, { answer: 'retry', limit: 5, note: 'go on' });
-    assert.deepEqual([answered.status, answered.json.card.raisedTo], [200, 5]);
+    assert.equal((await server.send('POST', path, { answer: 'pause', limit: 7 })).status, 400);
+    const answered = await server.send('POST', path, { answer: 'retry', limit: 7, note: 'go on' });
+    assert.deepEqual([answered.status, answered.json.card.raisedTo], [200, 7]);
     assert.match(
       answered.json.effect.sentence,
-      /ann raised task.max_tool_calls to 5: it has not been started again yet/,
+      /ann raised task.max_tool_calls to 7: it has not been started again yet/,
     );
     const { answer, task, raisedTo } = (await gear.cards.waitForAnswer(halted.id))!;
-    assert.deepEqual([answer, raisedTo], ['retry_raised', 5]);
+    assert.deepEqual([answer, raisedTo], ['retry_raised', 7]);
     const again = gear.retryOptions(task)!;
-    assert.equal(again.limits?.maxToolCalls, 5);
+    assert.equal(again.limits?.maxToolCalls, 7);
     let finish = () => {};
     const running = gear.task(
       again,
@@ -56,7 +56,7 @@ for (const [name, open] of Object.entries(kinds)) {
     );
     await until(async () => {
       const { effect } = (await server.send('GET', `/api/cards/${halted.id}`)).json.card;
-      return /^ann raised task.max_tool_calls to 5: now [23] of 5\.$/.test(effect.sentence) && effect.isInForce;
+      return /^ann raised task.max_tool_calls to 7: now [45] of 7\.$/.test(effect.sentence) && effect.isInForce;
     });
     finish();
     await running;
@@ -111,6 +111,42 @@ for (const [name, open] of Object.entries(kinds)) {
       closed.every((card: Card & { effect: { sentence: string } }) => card.answeredWallMs && card.effect.sentence),
     );
     gear.dispose();
+    await server.close();
+    for (const each of [store, own]) each.close();
+  });
+
+  test(`${name}: the same call of several tasks is one card; an answer to all of them says so first`, async () => {
+    const place = newPlace();
+    const [store, own] = [await open(place), await open(place)];
+    const server = await serve(store);
+    const policy = { rules: ['ability:mail|confirm|to customers'] };
+    const options = { store: own, approver: cardApprover({ store: own }), policy, log: 'silent', env: {} } as const;
+    const gears = [createSwitchgear(options), createSwitchgear(options)] as const;
+    const sent: string[] = [];
+    const ask = (gear: (typeof gears)[0], task: string, to: string) =>
+      gear.task({ id: task }, () => gear.guard('mail', async (address: string) => void sent.push(address))(to));
+    const calls = [
+      ...['a', 'b', 'c'].map((task) => ask(gears[0], task, 'x@example.com')),
+      ask(gears[0], 'd', 'y@example.com'),
+      ask(gears[1], 'e', 'x@example.com'),
+    ];
+    const list = async () => (await server.send('GET', '/api/cards?kind=ask')).json.cards;
+    const sum = (cards: { count: number }[]) => cards.reduce((before, { count }) => before + count, 0);
+    await until(async () => sum(await list()) === 5);
+    const cards = await list();
+    const first = cards.find(({ count }: { count: number }) => count > 1);
+    assert.deepEqual([cards.length, first.count, first.equalTasks.length], [3, 3, 2], 'other arguments, other program');
+    const alone = await server.send('POST', `/api/cards/${first.id}/answer`, { answer: 'approve' });
+    assert.equal(alone.json.effect.released, 0, 'other tasks are decided only where a person saw them');
+    const second = (await list()).find(({ count }: { count: number }) => count > 1);
+    assert.equal(second.count, 2);
+    const both = await server.send('POST', `/api/cards/${second.id}/answer`, { answer: 'approve', equals: 1 });
+    assert.match(both.json.effect.sentence, /1 equal question was released with it\.$/);
+    await until(() => sent.length === 3);
+    for (const { id } of await list()) await server.send('POST', `/api/cards/${id}/answer`, { answer: 'decline' });
+    await Promise.all(calls);
+    assert.deepEqual(sent, ['x@example.com', 'x@example.com', 'x@example.com']);
+    for (const gear of gears) gear.dispose();
     await server.close();
     for (const each of [store, own]) each.close();
   });

@@ -39,7 +39,7 @@ test('the card of a halt has agent, time, counters, the origin of each limit, an
   });
   const spend = first?.details.counters.find(({ name }) => name === 'spend_cents');
   assert.deepEqual([spend?.source, spend?.limit, first?.details.spentCents], ['default', 5000, 0]);
-  assert.deepEqual(first?.details.raise, { setting: 'task.max_tool_calls', suggested: 4, min: 4, max: 16 });
+  assert.deepEqual(first?.details.raise, { setting: 'task.max_tool_calls', suggested: 4, min: 4, max: 4 });
   assert.deepEqual([first?.details.risk, first!.details.lastEvents.length > 0], ['medium', true]);
   assert.equal(first?.details.lastEvents.at(-1)?.type, 'task-ended');
   assert.equal(second?.details.counters[0]?.source, 'given to the task');
@@ -60,11 +60,13 @@ test('cards are sorted by risk and waiting time; equal ones fold, questions only
     { ...ask, id: 'ask-3', task: 'u' },
     { ...ask, id: 'ask-4', digest: 'e' },
     { ...ask, id: 'ask-5', state: 'answered' } as const,
+    { ...ask, id: 'ask-6', digest: 'f', alike: 'g' },
+    { ...ask, id: 'ask-7', digest: 'h', alike: 'g', task: 'u' },
   ];
   const folded = foldCards(sortByUrgency(cards, { times: new Map() }), 0);
   assert.deepEqual(
     folded.map(({ card, equals }) => [card.id, ...equals.map(({ id }) => id)]),
-    [['ask-2', 'ask-1'], ['ask-3'], ['ask-4'], ['ask-5'], ['n'], ['h1', 'h2'], ['h3']],
+    [['ask-2', 'ask-1'], ['ask-3'], ['ask-4'], ['ask-5'], ['ask-6', 'ask-7'], ['n'], ['h1', 'h2'], ['h3']],
   );
 });
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { Card } from '../../../src/core/card.ts';
 import { createSwitchgear } from '../../../src/index.ts';
 import { metricNamesMax } from '../../../src/ports/process-counts.ts';
+import { runPromtool, testWithPromtool } from '../../promtool.ts';
 import { bothStores, testOn } from '../../stores/both-stores.ts';
 import { serve } from '../server-setup.ts';
 
@@ -137,6 +138,37 @@ test('the number of label values is bounded', async () => {
   const names = new Set([...text.matchAll(/breaker="([^"]+)"/g)].map(([, each]) => each));
   assert.equal(names.size, metricNamesMax + 1);
   assert.match(text, /switchgear_breaker_state\{breaker="other",state="open"\} 30\n/);
+  gear.dispose();
+  await server.close();
+  store.close();
+});
+
+testWithPromtool('?compat=resilience4j adds the published names, and promtool accepts both outputs', async () => {
+  const store = await kinds['in a file'](newPlace());
+  const server = await serve(store);
+  const gear = createSwitchgear({ store, log: 'silent', env: {} });
+  await gear.run('search', async () => 'found');
+  await gear.run('search', () => Promise.reject(new Error('down'))).catch(() => undefined);
+  await store.shared.settled();
+  await store.shared.counters!.flush();
+  const plain = (await server.send('GET', '/metrics')).text;
+  const { text } = await server.send('GET', '/metrics?compat=resilience4j');
+  const prefix = 'resilience4j_circuitbreaker';
+  assert.ok(!plain.includes(prefix));
+  for (const state of ['closed', 'disabled', 'forced_open', 'half_open', 'metrics_only', 'open'])
+    assert.ok(
+      text.includes(`\n${prefix}_state{name="search",state="${state}"} ${state === 'closed' ? 1 : 0}\n`),
+      state,
+    );
+  for (const kind of ['successful', 'failed', 'ignored'])
+    for (const part of ['count', 'sum'])
+      assert.match(text, new RegExp(`${prefix}_calls_seconds_${part}\\{kind="${kind}"`));
+  for (const name of ['not_permitted_calls_total', 'buffered_calls', 'failure_rate', 'slow_call_rate'])
+    assert.match(text, new RegExp(`^${prefix}_${name}\\{.*name="search"`, 'm'));
+  for (const each of [plain, text]) {
+    const { code, words } = runPromtool(['check', 'metrics'], each);
+    assert.ok(code === 0 || code === 3, words); // 3: only the style of foreign names.
+  }
   gear.dispose();
   await server.close();
   store.close();

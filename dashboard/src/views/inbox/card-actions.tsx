@@ -8,6 +8,7 @@ import {
   type AnswerBody,
   type AnswerButton,
   checkArguments,
+  isIncomplete,
   listAnswers,
   noteLengthMax,
   requestLengthMax,
@@ -22,22 +23,28 @@ interface CardActionsProps {
   readonly isBusy: boolean;
 }
 
+/** The limits that this person chose, by card: a card that is drawn anew keeps its own. */
+const chosenLimits = new Map<string, number>();
+
 /** What the dialog of a card is about. */
 type OpenDialog = AnswerButton | 'snooze' | undefined;
 
 export function CardActions({ card, isBusy }: CardActionsProps) {
   const raise = card.details?.raise ?? card.raise;
-  const limit = useSignal<number | undefined>(raise?.suggested);
+  const limit = useSignal<number | undefined>(chosenLimits.get(card.id) ?? raise?.suggested);
   const unit = card.details?.counters?.find(({ setting }) => setting === raise?.setting)?.unit;
   const dialog = useSignal<OpenDialog>(undefined);
   const answers = listAnswers(card, isValidLimit(limit.value, raise) ? limit.value : undefined);
   const canRaise = raise !== undefined && card.actions.includes('retry_raised');
-  // A question is approved only after its arguments were shown.
-  const isIncomplete = card.kind === 'ask' && card.details === undefined;
   const isDisabled = ({ action, body }: AnswerButton) =>
     isBusy ||
-    (isIncomplete && body('{}').answer === 'approve') ||
+    (isIncomplete(card) && body('{}').answer === 'approve') ||
     (action === 'retry_raised' && canRaise && !isValidLimit(limit.value, raise));
+  const setLimit = (next: number | undefined) => {
+    limit.value = next;
+    if (next === undefined) chosenLimits.delete(card.id);
+    else chosenLimits.set(card.id, next);
+  };
   const press = (button: AnswerButton) => {
     if (isDisabled(button)) return;
     if (button.dialog !== undefined) dialog.value = button;
@@ -54,7 +61,7 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
   }, [pressed.value]);
   return (
     <div class="card-actions">
-      {canRaise && <LimitBox raise={raise} unit={unit} value={limit.value} onChange={(next) => (limit.value = next)} />}
+      {canRaise && <LimitBox raise={raise} unit={unit} value={limit.value} onChange={setLimit} />}
       {answers.map((button) => (
         <button
           key={button.action}
@@ -67,13 +74,7 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
           {button.label}
         </button>
       ))}
-      <button
-        type="button"
-        class="quiet"
-        disabled={isBusy}
-        aria-keyshortcuts="n"
-        onClick={() => (dialog.value = 'snooze')}
-      >
+      <button type="button" disabled={isBusy} aria-keyshortcuts="n" onClick={() => (dialog.value = 'snooze')}>
         Not now…
       </button>
       {dialog.value === 'snooze' && (
@@ -122,7 +123,7 @@ function LimitBox({ raise, unit, value, onChange }: LimitBoxProps) {
   const hasUnit = unit === 'cents' || unit === 'secs';
   return (
     <span class="limit-box">
-      <label for={id}>New limit</label>
+      <label for={id}>New limit{unit === 'cents' ? ' (cents)' : unit === 'secs' ? ' (seconds)' : ''}</label>
       <input
         id={id}
         type="number"

@@ -1,10 +1,20 @@
 /** The parts of a card that explain it: reasons, arguments, counters, limit, cost, last events. */
 
 import type { ComponentChildren } from 'preact';
+import { EventType } from '../../components/event-type.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Ago } from '../../components/time.tsx';
-import { argumentsOf, counterName, limitOf, reasonsOf, shownCountersOf } from '../../logic/card-words.ts';
-import { formatUsage } from '../../logic/format.ts';
+import { UnbrokenWords } from '../../components/unbroken-words.tsx';
+import {
+  argumentsOf,
+  counterName,
+  describeEquals,
+  describeRule,
+  limitOf,
+  reasonsOf,
+  shownCountersOf,
+} from '../../logic/card-words.ts';
+import { formatUsage, plainSentence } from '../../logic/format.ts';
 import type { PageCard } from '../../logic/inbox-model.ts';
 
 interface PartProps {
@@ -23,6 +33,7 @@ function Part({ title, children }: PartProps) {
 
 export function CardBody({ card }: { readonly card: PageCard }) {
   const text = argumentsOf(card);
+  const equals = describeEquals(card);
   const { lastEvents = [] } = card.details ?? {};
   return (
     <div class="card-body">
@@ -32,6 +43,13 @@ export function CardBody({ card }: { readonly card: PageCard }) {
             <p key={sentence}>{sentence}</p>
           ))}
         </Part>
+        {equals !== undefined && (
+          <Part title={equals.title}>
+            <p>
+              <UnbrokenWords text={equals.text} />
+            </p>
+          </Part>
+        )}
         {text !== undefined && (
           <Part title="Arguments">
             {text === '' ? (
@@ -52,8 +70,10 @@ export function CardBody({ card }: { readonly card: PageCard }) {
                   <span class="event-time">
                     <Ago wallMs={wallMs} />
                   </span>
-                  <code class="event-type">{type}</code>
-                  <span class="event-words">{words}</span>
+                  <span class="event-type">
+                    <EventType type={type} />
+                  </span>
+                  <span class="event-words">{words === undefined ? '' : plainSentence(words)}</span>
                 </li>
               ))}
             </ol>
@@ -62,6 +82,19 @@ export function CardBody({ card }: { readonly card: PageCard }) {
       </div>
       <CardNumbers card={card} />
     </div>
+  );
+}
+
+/** A rule with its target; the stored line is its tooltip. */
+function RuleLine({ rule }: { readonly rule: string }) {
+  const { text, target } = describeRule(rule);
+  return (
+    <>
+      <code title={rule}>
+        <UnbrokenWords text={text} />
+      </code>
+      {target !== undefined && <span class="dim"> for {target}</span>}
+    </>
   );
 }
 
@@ -84,24 +117,20 @@ function CardNumbers({ card }: { readonly card: PageCard }) {
         </Part>
       )}
       {limit !== undefined && (
-        <Part title="Limit">
+        <Part title={limit.rule === undefined ? 'Limit' : 'Rule'}>
           <p>
             {limit.setting !== undefined && <code>{limit.setting}</code>} {limit.text}
-            {limit.rule !== undefined && (
-              <>
-                rule <code>{limit.rule}</code>
-              </>
-            )}
+            {limit.rule !== undefined && <RuleLine rule={limit.rule} />}
           </p>
           {rules.map((rule) => (
             <p key={rule}>
-              rule <code>{rule}</code>
+              <RuleLine rule={rule} />
             </p>
           ))}
         </Part>
       )}
       {spentCents !== undefined && (
-        <Part title="Cost so far">
+        <Part title="Model spend so far">
           <p>{formatUsage(spentCents, limitCents, 'cents')}</p>
         </Part>
       )}

@@ -36,7 +36,7 @@ interface OpenCardProps {
 }
 
 function OpenCard({ card, decision }: OpenCardProps) {
-  const { id, kind } = card;
+  const { id, kind, count = 1 } = card;
   const headlineId = useId();
   const headline = headlineOf(card);
   const isSelected = useComputed(() => selected.value.has(id)).value;
@@ -44,8 +44,15 @@ function OpenCard({ card, decision }: OpenCardProps) {
   const isBusy = decision?.state === 'sending';
   // Notices are short until somebody wants to know more.
   const isUnfolded = useSignal(kind !== 'notice');
+  const element = useRef<HTMLElement>(null);
+  // The button that was pressed lost the focus while the answer was under way.
+  useLayoutEffect(() => {
+    if (decision?.state === 'failed' && currentCard.peek() === id && isFocusLost())
+      element.current?.focus({ preventScroll: true });
+  }, [decision?.state]);
   return (
     <article
+      ref={element}
       id={cardElementId(id)}
       class={`card ${kind}${isCurrent ? ' current' : ''}`}
       aria-labelledby={headlineId}
@@ -67,7 +74,7 @@ function OpenCard({ card, decision }: OpenCardProps) {
           <CardFacts card={card} />
         </div>
         <div class="card-marks">
-          {(card.count ?? 1) > 1 && <EqualCount count={card.count!} />}
+          {count > 1 && <EqualCount count={count} />}
           {riskOf(card) === 'high' && kind !== 'ask' && <Badge tone="bad" icon="alert" text="High risk" />}
           <Badge tone={looks[kind].tone} icon={looks[kind].icon} text={kindWords[kind]} />
         </div>
@@ -76,10 +83,10 @@ function OpenCard({ card, decision }: OpenCardProps) {
       {decision?.state === 'failed' && (
         <div class="card-failure" role="alert">
           <p>{decision.text}</p>
-          {decision.command !== undefined && <CommandLine text={decision.command} />}
-          <button type="button" class="quiet small" onClick={() => clearDecision(id)}>
-            Close
+          <button type="button" class="quiet icon-only" aria-label="Close" onClick={() => clearDecision(id)}>
+            <Icon name="cross" />
           </button>
+          {decision.command !== undefined && <CommandLine text={decision.command} />}
         </div>
       )}
       <div class="card-foot">
@@ -109,21 +116,29 @@ function DecidedCard({ card, decision }: DecidedCardProps) {
       if (hasFocus && !moveBy(1)) document.getElementById('main')?.focus();
     };
   }, []);
-  const isElsewhere = decision.isElsewhere === true;
+  const { outcome } = decision;
   return (
     <div
       ref={element}
       id={cardElementId(card.id)}
-      class={`card done${isElsewhere ? ' elsewhere' : ''}`}
+      class={`card done${outcome === undefined ? ' elsewhere' : ''}`}
       tabIndex={-1}
       onFocusIn={() => (currentCard.value = card.id)}
     >
-      <p class="done-title">{headlineOf(card)}</p>
-      <p class="effect">
-        <Icon name={isElsewhere ? 'alert' : 'check'} /> {decision.text}
-      </p>
+      <div class="card-head">
+        <p class="done-title">{headlineOf(card)}</p>
+        <Badge {...lookOfOutcome(card, outcome)} />
+      </div>
+      <p class="effect">{decision.text}</p>
     </div>
   );
+}
+
+function lookOfOutcome({ kind }: PageCard, outcome: string | undefined) {
+  if (outcome === undefined) return { tone: 'warn', icon: 'alert', text: 'Not by you' } as const;
+  const text = outcome.charAt(0).toUpperCase() + outcome.slice(1);
+  const isOff = kind === 'ask' && outcome === 'declined';
+  return { tone: isOff ? 'plain' : 'good', icon: isOff ? 'cross' : 'check', text } as const;
 }
 
 function isFocusLost(): boolean {
@@ -145,7 +160,7 @@ function CardFacts({ card }: { readonly card: PageCard }) {
     <p class="card-facts">
       {agent !== undefined && agent !== step?.chain && <span>{agent}</span>}
       {step === undefined ? (
-        <a href={formatRoute('tasks', task)}>{task}</a>
+        task !== '' && <a href={formatRoute('tasks', task)}>{task}</a>
       ) : (
         <span>
           {step.chain}

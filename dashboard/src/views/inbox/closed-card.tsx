@@ -34,7 +34,7 @@ export function ClosedCard({ card }: { readonly card: PageCard }) {
         {wallMs !== undefined && <Ago wallMs={wallMs} />}
         <span>{kindWords[kind]}</span>
         {step === undefined ? (
-          <a href={formatRoute('tasks', task)}>{task}</a>
+          task !== '' && <a href={formatRoute('tasks', task)}>{task}</a>
         ) : (
           <a href={formatRoute('chains', step.run)}>
             {step.chain}: {step.run}
