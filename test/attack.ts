@@ -9,7 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './harness/source.ts';
 
-const everyAttack = ['test/attacks/**/*.test.ts'];
+const everyAttack = [
+  'test/attacks/**/*.test.ts',
+  'test/mcp/hostile-frames.test.ts',
+  'test/cli/mcp/proxy-memory.test.ts',
+];
 /** A file that hangs is ended after this time. */
 const fileMaxMs = 600_000;
 

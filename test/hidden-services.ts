@@ -40,7 +40,7 @@ for (const [name, starter] of Object.entries(starters).filter(([name]) => asked.
 function runTests(program: string, files: readonly string[], CI: string) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['test/run-tests.ts', `--without=${program}`, '--test-reporter=dot', ...files],
+    ['test/run-tests.ts', `--without=${program}`, '--again', '--test-reporter=dot', ...files],
     { cwd: root, encoding: 'utf8', env: { ...process.env, CI }, maxBuffer: 2 ** 27 },
   );
   const lastLine = stdout.trimEnd().split('\n').at(-1) ?? '';

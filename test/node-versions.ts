@@ -42,7 +42,7 @@ function tryVersion(version: string): boolean {
   const began = performance.now();
   const node = nodeOf(version);
   const packed = run(node, ['test/packed.ts']);
-  const tests = run(node, ['test/run-tests.ts', '--no-install', '--test-reporter=dot', ...files]);
+  const tests = run(node, ['test/run-tests.ts', '--no-install', '--again', '--test-reporter=dot', ...files]);
   const isFine = packed.code === 0 && tests.code === 0;
   if (!isFine) console.log(packed.code === 0 ? tests.printed : packed.printed);
   const secs = Math.round((performance.now() - began) / 1_000);

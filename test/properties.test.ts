@@ -8,6 +8,7 @@ import type { Action, Outcome, Permit } from '../src/core/action.ts';
 import { defaultBreaker } from '../src/core/controls/breaker/defaults.ts';
 import { initialBreaker } from '../src/core/controls/breaker/state.ts';
 import { bindToolLimit } from '../src/core/controls/budget/tool-limit.ts';
+import { mcpCodes } from '../src/core/controls/engine-codes.ts';
 import {
   bindBreaker,
   bindDelegations,
@@ -47,7 +48,11 @@ async function holds<T>(
   assert.deepEqual([...reached].sort(), [...wanted].sort());
 }
 
-after(() => assert.deepEqual([...reachedByAll].sort(), [...codes].sort(), 'a reason that no property reaches'));
+after(() => {
+  // The MCP proxy refuses by its lists before a call reaches the controls: test/mcp has these.
+  const wanted = codes.filter((code) => !Object.hasOwn(mcpCodes.codes, code));
+  assert.deepEqual([...reachedByAll].sort(), wanted.sort(), 'a reason that no property reaches');
+});
 
 // ---- The core: one panel of every control, driven by random events.
 

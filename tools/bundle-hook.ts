@@ -16,7 +16,7 @@ const cli = process.argv[2] ?? fileURLToPath(new URL('../dist/cli/', import.meta
 const tables = ['core/controls/defaults.js', 'core/controls/sections.js', 'core/controls/breaker/defaults.js'];
 
 /** The other commands stay the files they are. */
-const command = /^\.\/(?:commands|chain|run|mcp)\/[\w-]+\.js$/;
+const command = /^\.\/(?:commands|chain|run|mcp|gateway)\/[\w-]+\.js$/;
 
 /**
  * Files that are imported late become part of the one scope: a file that is imported late inside a bundle, and every
@@ -95,7 +95,7 @@ const { outputFiles } = await build({
   platform: 'node',
   target: 'node22',
   packages: 'external',
-  external: ['./commands/*', './chain/*', './run/*', './mcp/*'],
+  external: ['./commands/*', './chain/*', './run/*', './mcp/*', './gateway/*'],
   minifyWhitespace: true,
   minifySyntax: true,
   banner: { js: banner },

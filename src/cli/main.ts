@@ -11,6 +11,7 @@ import { createTerminal, describeSystemError, isSystemError } from './process-te
 const commands = {
   run: () => import('./run/command.ts'),
   mcp: () => import('./mcp/command.ts'),
+  gateway: () => import('./gateway/command.ts'),
   init: () => import('./commands/init.ts'),
   doctor: () => import('./commands/doctor.ts'),
   demo: () => import('./commands/demo.ts'),
@@ -37,7 +38,7 @@ type CommandLoader = () => Promise<{ readonly command: Command }>;
 
 /** The sections of the help, each with its commands. */
 const helpSections: Readonly<Record<string, readonly (keyof typeof commands)[]>> = {
-  'Run an agent under limits': ['run', 'mcp', 'init', 'doctor', 'demo'],
+  'Run an agent under limits': ['run', 'mcp', 'gateway', 'init', 'doctor', 'demo'],
   'See what happens, and answer': ['status', 'tail', 'inbox', 'serve', 'alerts'],
   'Stop and release by hand': ['halt', 'pause', 'resume', 'trip', 'reset', 'hold', 'release'],
   'Set limits and rules': ['policy', 'rules', 'prompt'],

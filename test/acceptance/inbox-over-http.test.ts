@@ -27,7 +27,7 @@ test('B39: a run that waits goes on with the limit that the page sets; a paused 
   const findHalt = async () => (await server.send('GET', '/api/cards?kind=halt')).json.cards[0];
   const card = await findHalt();
   const { counters, raise, isAwaited } = card.details;
-  assert.deepEqual([card.agent, isAwaited, raise.suggested, raise.max], ['claude-code', true, 100, 400]);
+  assert.deepEqual([card.agent, isAwaited, raise.suggested, raise.max], ['claude-code', true, 100, 100]);
   assert.deepEqual(
     [counters[0].used, counters[0].limit, counters[0].setting, counters[0].source],
     [51, 50, 'task.max_tool_calls', 'default'],

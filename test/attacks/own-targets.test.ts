@@ -131,7 +131,8 @@ test('attack 02: tools that write files cannot write policy, store and hook sett
 test('attack 02: tools that write files cannot write the code of the command, nor its compile cache', (context) => {
   const { folder, store } = session(context);
   const cache = join(folder, '.cache', 'switchgear', 'v24', 'a1b2');
-  for (const path of [bin, join(bin, '../../dist/cli/hook.cjs'), cache]) {
+  const hookCode = join(folder, '.cache', 'switchgear', `hook-${process.version}-${process.arch}-0123-abc`);
+  for (const path of [bin, join(bin, '../../dist/cli/hook.cjs'), cache, hookCode]) {
     const call = { tool_name: 'Write', tool_input: { file_path: path, content: '' }, tool_use_id: path };
     const { stdout } = spawnSync(process.execPath, [bin, 'hook', 'claude-code'], {
       ...{ cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: folder, SWITCHGEAR_STORE: store } },

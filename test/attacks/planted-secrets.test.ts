@@ -18,7 +18,7 @@ import { showInput } from '../../src/guard/approval/shown-input.ts';
 import { createSwitchgear } from '../../src/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { chainOf, counting, step } from '../chains/run/run-setup.ts';
-import { createTestHome } from '../cli/run/run-cli.ts';
+import { createTestHome, openCard } from '../cli/run/run-cli.ts';
 import { makeWebhook, quickAlerts, startReceiver, until } from '../server/alerts/alerts-setup.ts';
 import { serve, type TestServer } from '../server/server-setup.ts';
 import { play } from './hooked-host.ts';
@@ -217,25 +217,36 @@ test('hooks: no file has a secret', long, async (context) => {
   assertClean(files);
 });
 
-test('run: the store, the status and the log have no secret', long, async () => {
-  const home = createTestHome();
-  try {
-    const events = [
-      { type: 'text', text: texts.join(' ') },
-      { type: 'tool_use', id: 'a', name: 'x', input: { notes: texts, url: texts[0] } },
-      { type: 'tool_result', id: 'a', ok: false, output: texts.join('\n') },
-      ...Array.from({ length: 4 }, (_, at) => ({ type: 'tool_use', id: `b${at}`, name: 'y', input: { at, texts } })),
-    ];
-    const lines = join(folder, 'lines.txt');
-    writeFileSync(lines, `${events.map((event) => JSON.stringify(event)).join('\n')}\n`);
-    const { err } = await home.run(['run', '--max-calls', '3', '--', 'sh', '-c', `cat ${lines}; sleep 20`]);
-    assert.match(err, /halted/);
-    const views = { ...readFiles(home.folder), status: (await home.run(['status', '--json'])).out };
-    assertClean({ ...views, tail: (await home.run(['tail', '-n', '500', '--json'])).out });
-  } finally {
-    home.clear();
-  }
-});
+test(
+  'run: the store, the status and the log have no secret, and the run is continued with its command line',
+  long,
+  async () => {
+    const home = createTestHome();
+    try {
+      const events = [
+        { type: 'text', text: texts.join(' ') },
+        { type: 'tool_use', id: 'a', name: 'x', input: { notes: texts, url: texts[0] } },
+        { type: 'tool_result', id: 'a', ok: false, output: texts.join('\n') },
+        ...Array.from({ length: 9 }, (_, at) => ({ type: 'tool_use', id: `b${at}`, name: 'y', input: { at, texts } })),
+      ];
+      const lines = join(folder, 'lines.txt');
+      writeFileSync(lines, `${events.map((event) => JSON.stringify(event)).join('\n')}\n`);
+      const seen = join(folder, 'arguments.txt');
+      const script = `printf '%s\\n' "$@" >> ${seen}; cat ${lines}; sleep 20`;
+      const { err } = await home.run(['run', '--max-calls', '3', '--', 'sh', '-c', script, 'sh', ...texts]);
+      assert.match(err, /halted/);
+      assert.equal(readFileSync(seen, 'utf8'), `${texts.join('\n')}\n`);
+      const views = { ...readFiles(home.folder), status: (await home.run(['status', '--json'])).out };
+      assertClean({ ...views, tail: (await home.run(['tail', '-n', '500', '--json'])).out });
+      const { id } = await openCard(home);
+      assert.match((await home.run(['inbox', 'retry', id])).err, /tool calls: 7 of 6/);
+      assert.equal(readFileSync(seen, 'utf8'), `${texts.join('\n')}\n`.repeat(2));
+      assertClean(readFiles(home.folder));
+    } finally {
+      home.clear();
+    }
+  },
+);
 
 test('chains: the store has no secret of parameters, results and errors', long, async () => {
   const home = join(folder, 'chains');

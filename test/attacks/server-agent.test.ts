@@ -81,20 +81,24 @@ test('below a run, a decision with a valid token is refused and reported; a halt
   store.close();
 });
 
-test('below a run, neither the server nor a token for it is to be had', { timeout: 60_000 }, async () => {
+test('below a run, neither the server nor a token for it nor a key of the gateway is to be had', {
+  timeout: 60_000,
+}, async () => {
   const place = home();
   const command = `'${process.execPath}' '${bin}'`;
   const script = [
     `${command} serve --port 0 2>&1`,
     `${command} serve token add eve --role operator 2>&1`,
+    `${command} gateway key add eve 2>&1`,
     `${command} serve token list 2>&1`,
+    `${command} gateway key list 2>&1`,
     'echo done; sleep 60',
   ];
   const { child, out } = place.start(['run', '--', 'sh', '-c', script.join('\n')]);
   after(() => child.kill('SIGTERM'));
   await until(() => out().includes('done\n'));
-  assert.equal(out().match(/refused: this process belongs to sh/g)?.length, 2, out());
-  assert.match(out(), /No tokens\./);
+  assert.equal(out().match(/refused: this process belongs to sh/g)?.length, 3, out());
+  assert.match(out(), /No tokens\.\nNo keys\./);
   child.kill('SIGTERM');
   await once(child, 'exit');
 });
@@ -127,6 +131,47 @@ test('a client that closes its connection before it can be found decides nothing
   const patient = spawn(process.execPath, ['-e', makeProgram('undefined')]);
   await once(patient, 'exit');
   assert.equal(store.card('ask-1')?.answer, 'approve');
+  await server.close();
+  store.close();
+});
+
+test('a connection that is in no process, because its socket was given away unread, decides nothing but a halt', {
+  skip: !hasProc && 'the process of a connection is known on Linux only',
+}, async () => {
+  const store = sqliteStore({ path: home().store.slice('sqlite:'.length) });
+  store.putCard(question);
+  await store.shared.settled();
+  const server = await serve(store);
+  /** Sends a request, hands the socket to a process that does not read it, and dies, before the server goes on. */
+  const sendHidden = (path: string, body: string) => {
+    const request = [
+      `POST ${path} HTTP/1.1`,
+      `Host: 127.0.0.1:${server.port}`,
+      `Authorization: Bearer ${server.token}`,
+      ...['x-switchgear: 1', 'Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
+    ].join('\r\n');
+    const program = `
+      const stdio = ['ignore', 'ignore', 'ignore', 'ipc'];
+      const keeper = require('node:child_process').spawn('sleep', ['60'], { stdio, detached: true });
+      const socket = require('node:net').connect(${server.port}, '127.0.0.1', () => {
+        socket.write(${JSON.stringify(request)}, () => {
+          keeper.send('take it', socket, () => {
+            require('node:fs').writeSync(1, String(keeper.pid));
+            process.kill(process.pid, 'SIGKILL');
+          });
+        });
+      });`;
+    const sender = spawnSync(process.execPath, ['-e', program]);
+    after(() => process.kill(Number(sender.stdout)));
+    assert.equal(sender.signal, 'SIGKILL');
+  };
+  sendHidden('/api/cards/ask-1/answer', '{"answer":"approve"}');
+  assert.equal((await server.send('GET', '/api/status')).status, 200, 'the earlier request was handled');
+  assert.equal(store.card('ask-1')?.state, 'open');
+  sendHidden('/api/tasks/nobody/halt', '{}');
+  assert.equal((await server.send('GET', '/api/status')).status, 200);
+  const orders = (await store.shared.entries(1, 1_000)).filter(({ type }) => type === 'order-given');
+  assert.equal(orders.length, 1);
   await server.close();
   store.close();
 });

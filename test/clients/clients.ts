@@ -32,6 +32,9 @@ export interface Client {
 /** Stories of agents that want out; they need hooks that we install, and are told of two of the CLIs. */
 const attacks = ['attacks on us', 'attacks in disguise', 'nested agent'];
 
+/** Stories of an MCP server behind the proxy, told of those whose configuration `init --mcp` or the story can write. */
+const servers = ['mcp stopped', 'mcp healthy', 'mcp with hooks'];
+
 const claudeShell = (command: string): Call => ({ tool: 'Bash', input: { command, description: 'Run it' } });
 
 export const claude: Client = {
@@ -179,7 +182,7 @@ export const opencode: Client = {
   version: '1.18.33',
   model: 'claude-opus-5-5',
   // It has no hooks of ours, and is silent for longer than idle limits of seconds while it starts.
-  without: ['hooks', 'hooks refuse', 'hooks alone', 'silence', 'slow tool', ...attacks],
+  without: ['hooks', 'hooks refuse', 'hooks alone', 'silence', 'slow tool', ...attacks, ...servers],
   settle(home, url) {
     const folder = join(home, '.config', 'opencode');
     mkdirSync(folder, { recursive: true });

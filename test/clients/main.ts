@@ -10,9 +10,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { attackStories } from './attack-stories.ts';
 import { clients } from './clients.ts';
+import { gatewayStories } from './gateway-stories.ts';
+import { mcpStories } from './mcp-stories.ts';
 import { stories as spiralStories } from './stories.ts';
 
-const stories = { ...spiralStories, ...attackStories };
+const stories = { ...spiralStories, ...gatewayStories, ...attackStories, ...mcpStories };
 const here = fileURLToPath(import.meta.url);
 const inside = '--inside';
 

@@ -1,6 +1,7 @@
 /** One run of a CLI under `switchgear run`: in a folder and a home of its own, before a model that plays a story. */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -30,6 +31,8 @@ export interface Stage {
   run(...options: readonly string[]): Promise<Finished>;
   /** Runs the CLI by itself, with a policy in its folder. */
   alone(policy: string): Promise<Finished>;
+  /** Runs the CLI by itself, before a gateway with some options. */
+  behindGateway(...options: readonly string[]): Promise<Finished>;
   journal(): Promise<readonly Entry[]>;
   cards(): Promise<readonly Card[]>;
   /** Whether hooks of the CLI have kept anything in the store. */
@@ -60,9 +63,9 @@ export async function stage(client: Client, installed: string, story: (asked: As
     SWITCHGEAR_STORE: `sqlite:${database}`,
   };
 
-  function start(command: string, words: readonly string[]): Promise<Finished> {
+  function start(command: string, words: readonly string[], own: object = {}): Promise<Finished> {
     return new Promise((resolve, reject) => {
-      const child = spawn(command, words, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(command, words, { cwd: work, env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'pipe'] });
       const { out, err } = collectOutput(child);
       const late = setTimeout(() => child.kill('SIGTERM'), patienceMs);
       child.on('error', reject);
@@ -85,6 +88,23 @@ export async function stage(client: Client, installed: string, story: (asked: As
     alone(policy) {
       writeFileSync(join(work, 'switchgear.toml'), policy);
       return start(join(installed, 'node_modules', '.bin', program), words);
+    },
+    async behindGateway(...options) {
+      const upstream = ['gateway', '--port', '0', '--upstream', mock.url];
+      const stdio = ['ignore', 'pipe', 'inherit'] as const;
+      const gateway = spawn(process.execPath, [bin, ...upstream, ...options], { cwd: work, env, stdio: [...stdio] });
+      const [url] = (await once(gateway.stdout!, 'data')) as [Buffer];
+      try {
+        return await start(
+          join(installed, 'node_modules', '.bin', program),
+          words,
+          client.settle(folder, String(url).trim()),
+        );
+      } finally {
+        const closed = once(gateway, 'close');
+        gateway.kill('SIGTERM');
+        await closed;
+      }
     },
     async journal() {
       const { out } = await switchgear('tail', '--json', '-n', '100000');

@@ -29,7 +29,7 @@ export function story(scene: Scene, tell: (on: Stage, client: Client) => Promise
 }
 
 export const calls = (...made: readonly ReturnType<Client['shell']>[]): Turn => ({ calls: made });
-const answer: Turn = { text: 'The sum started at 1; now it starts at 0.' };
+export const answer: Turn = { text: 'The sum started at 1; now it starts at 0.' };
 
 /** How many calls were booked on each task, the run's own first. */
 async function booked(on: Stage): Promise<readonly number[]> {
@@ -43,7 +43,7 @@ export function mustEnd({ code, err }: Finished, wanted: number): void {
 }
 
 /** It was halted, for this reason, with a card that says so. */
-async function mustBeHalted(on: Stage, finished: Finished, code: Code): Promise<string> {
+export async function mustBeHalted(on: Stage, finished: Finished, code: Code): Promise<string> {
   mustEnd(finished, halted);
   const [card, ...others] = await on.cards();
   assert.deepEqual([card?.kind, card?.code, others.length], ['halt', code, 0], finished.err);
@@ -65,11 +65,11 @@ const stray = `setsid sleep ${straySecs} >/dev/null 2>&1 &`;
 const strays = () => named(['sleep', straySecs].join('\0'));
 
 /** Tokens as an agent with a large context uses them. */
-const large = { input: 60_000, output: 24_000, cacheRead: 10_000 };
+export const large = { input: 60_000, output: 24_000, cacheRead: 10_000 };
 const prices = priceBook();
 
 /** What such a model call costs, in millionths of a dollar. */
-function costOf({ model }: Client): number {
+export function costOf({ model }: Client): number {
   const { input, output, cacheRead } = large;
   const usage = { inputTokens: input + cacheRead, outputTokens: output, cacheReadTokens: cacheRead };
   return Math.round(prices.price({ model, ...usage })!.costUsd * 1_000_000);

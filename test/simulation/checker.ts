@@ -420,6 +420,7 @@ const signs: ReadonlySet<string> = new Set([
   'action-asked',
   'action-settled',
   'work-ended',
+  'reservation-changed',
   'permit-renewed',
   'text-observed',
   'usage-observed',

@@ -6,9 +6,9 @@ import type { AbilitySource } from '../../chains/abilities/ability.ts';
 import { httpAbilities } from '../../chains/abilities/http.ts';
 import { mcpAbilities } from '../../chains/abilities/mcp/index.ts';
 import { type ShellOptions, shellAbilities } from '../../chains/abilities/shell.ts';
+import type { AbilitySettings } from '../../core/declare/ability-settings.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { policyBytesMax } from '../../core/limits.ts';
-import type { AbilitySettings } from '../../core/settings.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
 

@@ -109,7 +109,8 @@ function hasDisabledHook(state: unknown): boolean {
   return isTable(state) && Object.values(state).some((each) => isTable(each) && each.enabled === false);
 }
 
-function readSettings(path: string): unknown {
+/** Reads a settings file in JSON or TOML; throws if that is not possible. */
+export function readSettings(path: string): unknown {
   const text = readFileSync(path, 'utf8');
   if (!path.endsWith('.toml')) return parseJsonTree(text).value;
   if (text.length > policyFileBytesMax * 4) throw new Error('the file is too long');

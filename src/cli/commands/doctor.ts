@@ -1,4 +1,4 @@
-/** The command `switchgear doctor`: checks that the hooks of an agent CLI are installed, decide, and block a call. */
+/** The command `switchgear doctor`: checks that hooks, proxies and gateways are installed, decide, and block a call. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,6 +12,8 @@ import { hosts } from '../../hooks/hosts/index.ts';
 import { findHooks, guardEvent, requiredEvents } from '../../hooks/install/settings-files.ts';
 import { readWrittenPolicy } from '../../policy/file/written-policy.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, verbError } from '../command.ts';
+import { gatewayClients } from '../gateway/clients/gateway-clients.ts';
+import { clientNames as mcpClientNames } from '../mcp/clients/client-files.ts';
 import { describePolicy } from '../policy/describe-policy.ts';
 import { placeOfCommand } from '../policy/load-policy.ts';
 import { loadPolicyInForce, type PolicyInForce } from '../policy/policy-in-force.ts';
@@ -19,23 +21,39 @@ import { findStoreAddress, withStore } from '../store-option.ts';
 import { findHookSwitches, type HostSettingsFile, listSettingsFiles } from './doctor-settings.ts';
 import { codexHaltNote, findHomes } from './init.ts';
 
+/** Everything that can be checked: hosts of hooks, and MCP clients. */
+const clientNames: readonly string[] = [...new Set([...Object.keys(hosts), ...mcpClientNames, ...gatewayClients])];
+
 export const command: Command = {
-  usage: ['doctor [claude-code|codex|gemini]  check that hooks are installed, decide, and block a call'],
+  usage: [
+    'doctor [CLIENT] [--mcp|--gateway] check that hooks, proxies and gateways are installed, decide, and block a call',
+  ],
   details: [
     '',
     'Reads every settings file of the agent, and the policy in force here. Runs the installed hook command with one',
     'call more than a limit allows, with that policy and in a temporary store. --real also starts the agent itself',
     '(Claude Code and Codex) with a scripted model on this machine, and checks that a refused call does not run. A',
     'policy that refuses nothing is a problem, unless you gave it by --policy or trust it.',
+    '',
+    'Starts every proxy in the configuration of an MCP client, in a temporary store and before a server of its own,',
+    'and checks that a failing tool is not reached a sixth time. --mcp checks the proxies alone, and also that of this',
+    `installation if no client uses one. CLIENT is one of ${clientNames.join(', ')}.`,
+    '',
+    'For a client that is led to a gateway on this machine, asks whether the gateway answers, and sends two real calls',
+    'through a gateway with the policy in force, in a temporary store: the second one is beyond a limit and must be',
+    'refused as the client understands it. --gateway checks this alone, for all clients if none is led to a gateway.',
     'Exit codes: 0 no problem found, 1 a problem found.',
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(args, ['--real'], 1, ['--store', '--policy']);
-    const [hostArg] = parsedArgs.positionals;
-    if (hostArg !== undefined && !Object.hasOwn(hosts, hostArg)) {
-      throw verbError('doctor', Object.keys(hosts), hostArg);
-    }
-    const hostNames = hostArg === undefined ? (Object.keys(hosts) as HostName[]) : [hostArg as HostName];
+    const parsedArgs = readArgs(args, ['--real', '--mcp', '--gateway'], 1, ['--store', '--policy']);
+    const [name] = parsedArgs.positionals;
+    if (name !== undefined && !clientNames.includes(name)) throw verbError('doctor', clientNames, name);
+    const isGatewayOnly = parsedArgs.switches.has('--gateway') || name === 'opencode';
+    const isProxyOnly =
+      !isGatewayOnly && (parsedArgs.switches.has('--mcp') || (name !== undefined && !Object.hasOwn(hosts, name)));
+    const hostArg = isProxyOnly || isGatewayOnly ? undefined : (name as HostName | undefined);
+    const hostNames =
+      isProxyOnly || isGatewayOnly ? [] : hostArg === undefined ? (Object.keys(hosts) as HostName[]) : [hostArg];
     const address = findStoreAddress(parsedArgs, terminal);
     const findings: Finding[] = [{ ok: true, message: `Node ${process.versions.node}` }];
     try {
@@ -68,13 +86,25 @@ export const command: Command = {
       const { testRealAgent } = await import('./doctor-real.ts');
       findings.push(await testRealAgent(host, terminal));
     }
+    const { refuses } = judged;
+    if (!isGatewayOnly) {
+      const { checkProxies } = await import('./doctor-mcp.ts');
+      const options = { client: name, isAsked: isProxyOnly, refuses };
+      findings.push(...(await checkProxies(options, findHomes(terminal), terminal)));
+    }
+    if (!isProxyOnly) {
+      const { checkGateway } = await import('./doctor-gateway.ts');
+      const options = { client: name, isAsked: isGatewayOnly, refuses, policy: parsedArgs.values.get('--policy') };
+      findings.push(...(await checkGateway(options, findHomes(terminal), terminal)));
+    }
     for (const { ok, isNote, message } of findings)
       terminal.out(`${isNote ? 'note ' : ok ? 'ok   ' : 'FAIL '} ${message}`);
     return findings.every(({ ok }) => ok) ? exitCodes.ok : exitCodes.error;
   },
 };
 
-interface Finding {
+/** A line of the report. */
+export interface Finding {
   readonly ok: boolean;
   /** Whether the message is worth knowing, and neither a check nor a problem. */
   readonly isNote?: boolean;

@@ -1,7 +1,7 @@
 /** The command `switchgear inbox`: lists, shows and answers cards. */
 
 import { readFileSync } from 'node:fs';
-import type { StandingApproval } from '../../chains/run/approval/standing-approvals.ts';
+import type { StandingApproval } from '../../chains/run/approval/standing-approval.ts';
 import { type CardRaise, parseEditedArgs, type QuestionCard } from '../../core/card.ts';
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -39,8 +39,8 @@ import {
   usageError,
   verbError,
 } from '../command.ts';
+import { parseDurationSecs } from '../option-values.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
-import { parseDurationSecs } from '../run/options.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { answerCards, type InboxVerb, runUsage, runVerbs } from './inbox-follow-up.ts';

@@ -1,4 +1,7 @@
-/** The command `switchgear init HOST`: adds hooks to the settings of an agent CLI, and removes them with `--undo`. */
+/**
+ * The command `switchgear init HOST`: adds hooks to the settings of an agent CLI, or puts the proxy in front of the
+ * servers of an MCP client, and takes both back with `--undo`.
+ */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -25,12 +28,16 @@ import {
   usageError,
   verbError,
 } from '../command.ts';
-import { describePolicy } from '../policy/describe-policy.ts';
-import { placeOfCommand } from '../policy/load-policy.ts';
-import { loadPolicyInForce } from '../policy/policy-in-force.ts';
-import { describeSystemError, isSystemError } from '../process-terminal.ts';
-import { findStoreAddress } from '../store-option.ts';
-import { printDiff, readBackup, saveBackup, writeSettings } from './settings-backup.ts';
+import { gatewayClients } from '../gateway/clients/gateway-clients.ts';
+import {
+  listChangedFiles,
+  printDiff,
+  readBackup,
+  reportSystemErrors,
+  saveBackup,
+  withPathInErrors,
+  writeSettings,
+} from '../install/settings-backup.ts';
 import {
   deleteStableCommand,
   findBinPath,
@@ -39,48 +46,84 @@ import {
   quoteForShell,
   stableCommandPath,
   writeStableCommand,
-} from './stable-command.ts';
+} from '../install/stable-command.ts';
+import { type ClientName, clientNames } from '../mcp/clients/client-files.ts';
+import { describePolicy } from '../policy/describe-policy.ts';
+import { placeOfCommand } from '../policy/load-policy.ts';
+import { loadPolicyInForce } from '../policy/policy-in-force.ts';
+import { findStoreAddress } from '../store-option.ts';
 
 /** A limitation of Codex that `init` and `doctor` print. */
 export const codexHaltNote =
   'Codex does not end a run that a hook halts before a call: each further call is refused until it gives up.';
 
 export const command: Command = {
-  usage: ['init claude-code|codex|gemini    install hooks that check every call of an agent CLI; --undo removes them'],
+  usage: [
+    'init claude-code|codex|gemini    install hooks that check every call of an agent CLI; --undo removes them',
+    'init CLIENT --mcp                put the proxy in front of the MCP servers of a client; --undo takes it back',
+    'init CLIENT --gateway            set the base URL of an agent CLI to the gateway; --undo takes it back',
+  ],
   details: [
     '',
     '  --user          in your own settings (the default)',
     "  --project       in this folder's settings, for everybody who works in it",
-    '  --undo          remove the hooks of Switchgear and keep all other settings',
+    '  --undo          remove what Switchgear added and keep all other settings',
     '  --dry-run       only print the changes',
     '  --http URL      Claude Code: ask a running server instead of a command; while it is down every call is blocked',
-    '  --store STORE   --policy FILE   the store and policy of the hooks',
+    '  --store STORE   --policy FILE   the store and policy of the hooks or the proxies',
+    '',
+    `With --mcp, CLIENT is one of ${clientNames.join(', ')}; at a terminal the change is asked for.`,
+    '  --yes           do not ask',
+    '  --file FILE     another configuration file of the client',
+    '',
+    `With --gateway, CLIENT is one of ${gatewayClients.join(', ')}.`,
+    '  --url URL       the address of the gateway; http://127.0.0.1:4777 by default',
   ],
   async run(args, terminal) {
-    const parsedArgs = readArgs(args, ['--user', '--project', '--undo', '--dry-run'], 1, [
-      '--http',
-      '--store',
-      '--policy',
-    ]);
-    const host = findHost(parsedArgs.positionals[0])?.name;
-    if (host === undefined) throw verbError('init', Object.keys(hosts), parsedArgs.positionals[0]);
+    const knownSwitches = ['--user', '--project', '--undo', '--dry-run', '--mcp', '--gateway', '--yes'];
+    const parsedArgs = readArgs(args, knownSwitches, 1, ['--http', '--store', '--policy', '--file', '--url']);
+    const [name] = parsedArgs.positionals;
     if (parsedArgs.switches.has('--user') && parsedArgs.switches.has('--project'))
       throw usageError('init: expected --user or --project, got both');
+    if (parsedArgs.switches.has('--gateway')) return leadClient(name, parsedArgs, terminal);
+    if (parsedArgs.values.has('--url')) throw usageError('init: --url is for --gateway');
+    if (parsedArgs.switches.has('--mcp')) return changeClient(name, parsedArgs, terminal);
+    const host = findHost(name)?.name;
+    if (host === undefined && isClient(name)) throw usageError(`init: ${name} knows no hooks; expected --mcp`);
+    if (host === undefined) throw verbError('init', Object.keys(hosts), name);
+    if (parsedArgs.values.has('--file')) throw usageError('init: --file is for --mcp');
     const path = settingsPath(host, parsedArgs.switches.has('--project'), findHomes(terminal));
     return reportSystemErrors(path, () => changeHooks(host, path, parsedArgs, terminal));
   },
 };
 
-/** Reports an error of the system, such as a missing permission, in one sentence. */
-async function reportSystemErrors(settingsFile: string, change: () => Promise<number>): Promise<number> {
-  try {
-    return await change();
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    throw new SwitchgearError('not_written', `init changed nothing: ${describeSystemError(error, settingsFile)}`, {
-      cause: error,
-    });
-  }
+function isClient(name: string | undefined): name is ClientName {
+  return clientNames.some((each) => each === name);
+}
+
+/** Leads an agent CLI to the gateway. */
+async function leadClient(name: string | undefined, parsedArgs: ParsedArgs, terminal: Terminal): Promise<number> {
+  const client = gatewayClients.find((each) => each === name);
+  if (client === undefined) throw verbError('init --gateway', gatewayClients, name);
+  for (const option of ['--http', '--file', '--store', '--policy'])
+    if (parsedArgs.values.has(option)) throw usageError(`init: ${option} is not for --gateway`);
+  if (parsedArgs.switches.has('--mcp')) throw usageError('init: expected --mcp or --gateway, got both');
+  const { changeBaseUrl } = await import('../gateway/clients/init.ts');
+  return changeBaseUrl(client, parsedArgs, findHomes(terminal), terminal);
+}
+
+/** Changes the servers of an MCP client. */
+async function changeClient(name: string | undefined, parsedArgs: ParsedArgs, terminal: Terminal): Promise<number> {
+  if (name === 'codex')
+    throw usageError('init: codex keeps its servers in config.toml; write switchgear mcp there by hand');
+  if (!isClient(name)) throw verbError('init --mcp', clientNames, name);
+  if (parsedArgs.values.has('--http')) throw usageError('init: --http is for hooks');
+  const isUndo = parsedArgs.switches.has('--undo');
+  if (parsedArgs.switches.has('--project') && !isUndo) warnWithoutProgram(terminal);
+  const { changeServers } = await import('../mcp/clients/init.ts');
+  const code = await changeServers(name, parsedArgs, findHomes(terminal), terminal);
+  if (isUndo && !parsedArgs.switches.has('--dry-run')) deleteUnusedCommand(terminal);
+  return code;
 }
 
 async function changeHooks(
@@ -122,7 +165,7 @@ async function changeHooks(
   return exitCodes.ok;
 }
 
-/** Deletes the command of the hooks if no host has hooks any more. */
+/** Deletes the command of hooks and proxies if no host has hooks and no client a proxy any more. */
 function deleteUnusedCommand(terminal: Terminal): void {
   const hasHooks = ({ name }: { readonly name: HostName }) => {
     const path = settingsPath(name, false, findHomes(terminal));
@@ -132,7 +175,15 @@ function deleteUnusedCommand(terminal: Terminal): void {
       return true; // The settings of another host cannot be read.
     }
   };
-  if (!Object.values(hosts).some(hasHooks)) deleteStableCommand(stateFolder(terminal.env));
+  const folder = stateFolder(terminal.env);
+  const isUsed = (file: string) => {
+    try {
+      return readFileSync(file, 'utf8').includes(JSON.stringify(stableCommandPath(folder)).slice(1, -1));
+    } catch {
+      return false; // The file is gone.
+    }
+  };
+  if (!Object.values(hosts).some(hasHooks) && !listChangedFiles(terminal).some(isUsed)) deleteStableCommand(folder);
 }
 
 /** Says which policy the hooks take in this folder. */
@@ -172,15 +223,6 @@ const advice: Readonly<Record<HostName, readonly string[]>> = {
 
 export function findHomes({ env, cwd }: Terminal): SettingsFolders {
   return { home: env.HOME || homedir(), project: cwd, env };
-}
-
-function withPathInErrors<T>(path: string, change: () => T): T {
-  try {
-    return change();
-  } catch (error) {
-    if (!(error instanceof SwitchgearError) || error.code !== 'invalid_json') throw error;
-    throw new SwitchgearError(error.code, `${path} cannot be changed: ${error.message}`, { cause: error });
-  }
 }
 
 function addHooks(before: string | undefined, host: HostName, parsedArgs: ParsedArgs, terminal: Terminal): string {

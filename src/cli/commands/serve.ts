@@ -1,6 +1,5 @@
 /** The command `switchgear serve`: the HTTP API over a store, and the tokens for it. */
 
-import { readFileSync } from 'node:fs';
 import { userName } from '../../approvers/user-name.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
@@ -9,28 +8,21 @@ import { metricCompats } from '../../server/http/route.ts';
 import type { Role } from '../../server/http/tokens.ts';
 import { type ServeOptions, startServer } from '../../server/start-server.ts';
 import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
-import { isLoopback } from '../../supervisor/peer-process.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { listenValueOptions, parseListenOptions } from '../listen-options.ts';
+import { parsePort } from '../option-values.ts';
+import { createAlertSettingsReader } from '../policy/alert-settings.ts';
 import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
+import { waitForStop } from '../wait-for-stop.ts';
 import { findTripSettings } from './breakers.ts';
 import { runTokenVerb } from './serve-token.ts';
 
 const defaultPort = 4770;
 /** Headers that decide about a request, or hold a secret: none of them names a person. */
 const ownHeaders = /^(authorization|proxy-authorization|cookie|host|origin|referer|x-switchgear|content-.*|sec-.*)$/i;
-const valueOptions = [
-  '--store',
-  '--port',
-  '--host',
-  '--tls-cert',
-  '--tls-key',
-  '--user-header',
-  '--allow-host',
-  '--public-url',
-  '--compat',
-];
+const valueOptions = ['--store', '--port', ...listenValueOptions, '--user-header', '--public-url', '--compat'];
 
 export const command: Command = {
   usage: [
@@ -61,7 +53,9 @@ export const command: Command = {
       address,
       async (store) => {
         const startRole = await findStartRole(store, parsedArgs, terminal);
-        const { policy } = await loadEffectivePolicy(undefined, terminal, placeOnStore(store, terminal));
+        const place = placeOnStore(store, terminal);
+        const { policy } = await loadEffectivePolicy(undefined, terminal, place);
+        const readSettings = createAlertSettingsReader(policy, terminal, place);
         const webhooks = resolveWebhooks(policy.settings.webhooks ?? [], terminal);
         for (const { name, problem } of webhooks)
           if (problem !== undefined) terminal.err(`switchgear: the webhook ${name} cannot be used: ${problem}`);
@@ -70,7 +64,7 @@ export const command: Command = {
           storeName: address.name,
           startRole,
           user: userName(),
-          alerts: { settings: policy.settings.alerts, webhooks },
+          alerts: { settings: policy.settings.alerts, readSettings, webhooks },
           findTripSettings: (tool, secs) => findTripSettings(tool, secs, terminal),
         });
         if (options.port !== 0 && server.port !== options.port)
@@ -90,15 +84,9 @@ type ParsedServeOptions = Pick<
   'host' | 'port' | 'tls' | 'allowedHosts' | 'userHeader' | 'publicUrl' | 'metricCompat'
 >;
 
-function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions {
-  const host = values.get('--host') ?? '127.0.0.1';
-  const tls = readTlsFiles(values.get('--tls-cert'), values.get('--tls-key'));
-  const isLocal = host === 'localhost' || isLoopback(host);
-  if (!isLocal && tls === undefined && !switches.has('--insecure')) {
-    throw usageError(
-      `--host ${host} is not the loopback address: give --tls-cert and --tls-key, or --insecure for plain HTTP`,
-    );
-  }
+function parseServeOptions(parsedArgs: ParsedArgs): ParsedServeOptions {
+  const { values } = parsedArgs;
+  const { host, tls, allowedHosts } = parseListenOptions(parsedArgs);
   const userHeader = values.get('--user-header');
   if (userHeader !== undefined && !/^[\w-]{1,100}$/.test(userHeader))
     throw usageError(`--user-header must be the name of a header, got ${JSON.stringify(userHeader)}`);
@@ -106,21 +94,14 @@ function parseServeOptions({ values, switches }: ParsedArgs): ParsedServeOptions
     throw usageError(`--user-header must not be ${userHeader.toLowerCase()}: the server reads it for something else`);
   const publicUrl = parsePublicUrl(values.get('--public-url'));
   const metricCompat = parseCompat(values.get('--compat'));
-  const port = parsePort(values.get('--port'));
-  return { host, port, tls, userHeader, allowedHosts: parseHosts(values), publicUrl, metricCompat };
+  const port = parsePort(values, defaultPort);
+  return { host, port, tls, userHeader, allowedHosts, publicUrl, metricCompat };
 }
 
 function parseCompat(text: string | undefined): ServeOptions['metricCompat'] {
   const known = metricCompats.find((each) => each === text);
   if (text === undefined || known !== undefined) return known;
   throw usageError(`--compat must be ${metricCompats.join(' or ')}, got ${JSON.stringify(text)}`);
-}
-
-function parsePort(text: string | undefined): number {
-  if (text === undefined) return defaultPort;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw usageError(`--port must be a whole number from 0 to 65535, got ${JSON.stringify(text)}`);
 }
 
 function parsePublicUrl(text: string | undefined): string | undefined {
@@ -130,19 +111,6 @@ function parsePublicUrl(text: string | undefined): string | undefined {
     url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search + url.hash === '';
   if (isPlain) return url.href;
   throw usageError(`--public-url must be an address such as https://gear.example.com, got ${JSON.stringify(text)}`);
-}
-
-function parseHosts(values: ParsedArgs['values']): readonly string[] {
-  const hosts = (values.get('--allow-host') ?? '').split(',').filter((each) => each !== '');
-  const wrong = hosts.find((each) => !/^(\[[0-9a-f:.]+\]|[a-z0-9][a-z0-9._-]*)(:\d{1,5})?$/i.test(each));
-  if (wrong === undefined) return hosts;
-  throw usageError(`--allow-host must be NAME or NAME:PORT, got ${JSON.stringify(wrong)}`);
-}
-
-function readTlsFiles(certFile: string | undefined, keyFile: string | undefined): ServeOptions['tls'] {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile === undefined || keyFile === undefined) throw usageError('--tls-cert and --tls-key need each other');
-  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }
 
 /** The printed token decides only if this process may: the printed text is as good as an answer. */
@@ -159,19 +127,4 @@ async function findStartRole(store: CrossProcessStore, parsedArgs: ParsedArgs, t
     );
     return 'viewer';
   }
-}
-
-/** Waits for SIGINT, SIGTERM or the end of the command. */
-function waitForStop({ stopSignal }: Terminal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      process.removeListener('SIGINT', stop);
-      process.removeListener('SIGTERM', stop);
-      resolve();
-    };
-    process.once('SIGINT', stop);
-    process.once('SIGTERM', stop);
-    if (stopSignal?.aborted === true) stop();
-    stopSignal?.addEventListener('abort', stop, { once: true });
-  });
 }

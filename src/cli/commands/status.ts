@@ -100,7 +100,7 @@ function formatTaskRow({ id, agent, state, ageMs, halt, parent, used }: Operator
     { text: id },
     { text: state, style: taskStyles[state] },
     { text: formatTimeSpan(ageMs) },
-    { text: used === undefined ? '' : `${formatUse(used.toolCalls, used.maxToolCalls)} calls` },
+    { text: used === undefined ? '' : formatCalls(used.toolCalls, used.maxToolCalls) },
     { text: used === undefined || used.spendCents === 0 ? '' : `$${(used.spendCents / 100).toFixed(2)}` },
     { text: agent },
     { text: more, style: 'dim' },
@@ -142,4 +142,9 @@ function formatCardRow({ id, kind, task, code, evidence }: Card): readonly Table
     { text: code },
     { text: evidence.join('; ') || id, style: 'dim' },
   ];
+}
+
+/** Calls of tools: tasks of the gateway have no limit of them, and their model calls are shown as money. */
+function formatCalls(calls: number, limit: number): string {
+  return limit >= Number.MAX_SAFE_INTEGER ? `${calls} tool calls` : `${formatUse(calls, limit)} calls`;
 }

@@ -48,7 +48,8 @@ async function followJournal(
   let last = fromSeq ?? (await readNewestEntries(shared, 1)).at(-1)?.seq ?? 0;
   try {
     while (!stopped.signal.aborted && stopSignal?.aborted !== true) {
-      for (const entry of await readJournalEntries(shared, last + 1, journalEntriesMax)) {
+      // While the store is away, the next look tries again.
+      for (const entry of await readJournalEntries(shared, last + 1, journalEntriesMax).catch(() => [])) {
         print(entry);
         last = entry.seq;
       }

@@ -3,7 +3,6 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import type { Entry } from '../../core/event.ts';
 import { hookLockPollMaxMs, roundsMax, storePollMs } from '../../core/limits.ts';
@@ -39,6 +38,7 @@ import { listGuardProcesses } from '../../supervisor/guard-processes.ts';
 import { findRunAround } from '../../supervisor/guarded-agents.ts';
 import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.ts';
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
+import { makeStoreWithoutHalts } from '../../supervisor/store-beside-run.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { placeOfHook } from '../policy/hook-place.ts';
 import { findStoreAddress, type StoreAddress, withStore } from '../store-option.ts';
@@ -299,19 +299,13 @@ async function openPrices(): Promise<Prices> {
 
 /** The store of a hook under a run: the run reports halts, with their cards, and counts calls and trips of breakers. */
 function makeStoreBesideRun(store: CrossProcessStore): CrossProcessStore {
-  const append: CrossProcessStore['append'] = (body, place, atMs) => {
-    const isHalt = body.type === 'task-halted' || (body.type === 'card-changed' && body.card.kind === 'halt');
-    return isHalt ? { ...body, ...place, seq: 0, atMs, wallMs: store.clock.wallMs() } : store.append(body, place, atMs);
-  };
-  const putCard = (card: Card) => (card.kind === 'halt' ? undefined : store.putCard(card));
   const { counters } = store.shared;
   const countEntry = (entry: Entry) => {
     if (entry.type === 'action-refused') counters?.countEntry(entry);
   };
   const ownCounters = counters && { ...counters, breaker: zeroBreaker, countEntry };
   const shared = Object.create(store.shared, { counters: { value: ownCounters } });
-  const properties = { append: { value: append }, putCard: { value: putCard }, shared: { value: shared } };
-  return Object.create(store, properties) as CrossProcessStore;
+  return makeStoreWithoutHalts(store, { shared: { value: shared } });
 }
 
 /**
@@ -337,7 +331,7 @@ async function findJoinedRun(
   const task = around?.task ?? env.SWITCHGEAR_TASK;
   if (task === undefined || task === '') return undefined;
   const run = around ?? (await readStoredRun(store, task));
-  const { carried, below, options } = run ?? {};
+  const { carried, below, observes } = run ?? {};
   const isWatched = run?.state === 'running' && isAlive(run.owner);
   return {
     task,
@@ -345,7 +339,7 @@ async function findJoinedRun(
     limits: carried?.limits,
     subagentLimits: below,
     // The variable may name any run: only what the run started may be observed instead of refused.
-    observes: options?.includes('--observe') === true && (around !== undefined || origin === undefined),
+    observes: observes === true && (around !== undefined || origin === undefined),
     isWatched,
     conversation: run?.conversation,
   };

@@ -20,6 +20,7 @@ import { type HookReports, openHookReports } from './hook-reports.ts';
 import type { LaunchedRun } from './launch.ts';
 import { bookLibraryNews, followLibrary, type LibraryFollower, type LibraryNews } from './library-calls.ts';
 import { bookNestedAgents, type NestedAgents } from './nested-agents.ts';
+import { addLateSpending, addTotals, type RunTotals } from './run-totals.ts';
 
 /** The result of one attempt. */
 export interface AttemptSummary {
@@ -45,6 +46,8 @@ export interface RunTask {
 
 /** The accounting of one attempt. */
 export interface RunAccounting {
+  /** Whether the output of the agent shows its calls of tools. */
+  readonly showsCalls: boolean;
   /** The current task of the agent. */
   readonly task: Task;
   readonly halt: Refusal | undefined;
@@ -64,21 +67,29 @@ export interface RunAccounting {
 /** Stream events around a model call, whose model and usage the session files contain. */
 const newsEventTypes: ReadonlySet<AgentEvent['type']> = new Set(['tool_use', 'total', 'step'] as const);
 
-/** Starts the accounting of one attempt; `onHalt` is called once when a control halts its task. */
+/** What the accounting of an attempt depends on. */
+interface AttemptCalls {
+  /** Called once when a control halts the task. */
+  onHalt(halt: Refusal): void;
+  /** Whether a gateway meters the model calls, so that usage which the agent reports is not counted again. */
+  isMetered(): boolean;
+}
+
+/** Starts the accounting of one attempt. */
 export function startRunAccounting(
   context: RunCommandContext,
   launched: LaunchedRun,
   runTask: RunTask,
-  onHalt: (halt: Refusal) => void,
+  calls: AttemptCalls,
 ): RunAccounting {
-  return new AttemptAccounting(context, launched, runTask, onHalt);
+  return new AttemptAccounting(context, launched, runTask, calls);
 }
 
 class AttemptAccounting implements RunAccounting {
   readonly #context: RunCommandContext;
   readonly #launched: LaunchedRun;
   readonly #runTask: RunTask;
-  readonly #onHalt: (halt: Refusal) => void;
+  readonly #calls: AttemptCalls;
   readonly #callEvidence = createCallEvidence();
   readonly #hookReports: HookReports;
   readonly #nestedAgents: NestedAgents;
@@ -102,15 +113,18 @@ class AttemptAccounting implements RunAccounting {
   #savedMembers: readonly TreeMember[] = [];
   #cancelPoll: () => void;
 
-  constructor(context: RunCommandContext, launched: LaunchedRun, runTask: RunTask, onHalt: (halt: Refusal) => void) {
+  constructor(context: RunCommandContext, launched: LaunchedRun, runTask: RunTask, calls: AttemptCalls) {
     const { gear, store, clock } = context;
     const { task: firstTask } = launched.record;
     this.#context = context;
     this.#launched = launched;
     this.#runTask = runTask;
-    this.#onHalt = onHalt;
+    this.#calls = calls;
     this.#hookReports = openHookReports(gear, store, firstTask);
-    this.#nestedAgents = bookNestedAgents(gear, (conversation, agent) => this.#isOwn(conversation, agent));
+    this.#nestedAgents = bookNestedAgents(gear, {
+      isOwn: (conversation, agent) => this.#isOwn(conversation, agent),
+      isMetered: () => calls.isMetered(),
+    });
     this.#task = this.#startTask({ ...runTask.task, id: firstTask });
     this.#accounting = this.#startAccounting();
     const book = (news: LibraryNews) => this.#bookLibrary(news);
@@ -131,6 +145,10 @@ class AttemptAccounting implements RunAccounting {
     return this.#accounting.halt;
   }
 
+  get showsCalls(): boolean {
+    return this.#hasStreamCalls;
+  }
+
   get #isInteractive(): boolean {
     return this.#launched.mode === 'interactive';
   }
@@ -149,9 +167,10 @@ class AttemptAccounting implements RunAccounting {
     const started: EventAccounting = accountEvents(this.#context.gear, this.#task, {
       onHalt: (halt) => {
         this.#usdAtHalt = started.spent.costUsd;
-        this.#onHalt(halt);
+        this.#calls.onHalt(halt);
       },
       isGuardedByHooks: this.#hookReports.covers,
+      isMetered: () => this.#calls.isMetered(),
       subagentLimits: this.#runTask.below,
     });
     return started;
@@ -228,7 +247,8 @@ class AttemptAccounting implements RunAccounting {
    * Books the guarded calls of library programs: as calls of the run if its command is such a program, else as those of
    * a nested agent. A program that also prints its calls is counted by its stream alone.
    */
-  #bookLibrary(news: LibraryNews): void {
+  #bookLibrary(reported: LibraryNews): void {
+    const news = this.#calls.isMetered() ? { ...reported, costs: [] } : reported;
     if (!this.#isProgram) this.#nestedAgents.bookLibrary(news, this.#task);
     else if (!this.#hasStreamCalls) bookLibraryNews(this.#task, news);
   }
@@ -361,18 +381,6 @@ class AttemptAccounting implements RunAccounting {
   }
 }
 
-type RunTotals = Pick<CarriedTask['budget'], 'calls' | 'treeCalls' | 'micros' | 'tokens'>;
-
-function addTotals(a: RunTotals, b: RunTotals | undefined): RunTotals {
-  if (b === undefined) return a;
-  return {
-    calls: a.calls + b.calls,
-    treeCalls: (a.treeCalls ?? 0) + (b.treeCalls ?? 0),
-    micros: a.micros + b.micros,
-    tokens: a.tokens + b.tokens,
-  };
-}
-
 /** The raised limits of a subagent that reached a limit of its own; undefined for a halt of the run itself. */
 export function raiseSubagentLimits(
   gear: Switchgear,
@@ -381,15 +389,4 @@ export function raiseSubagentLimits(
 ): SubagentLimits | undefined {
   const retry = task === root ? undefined : gear.retryOptions(task);
   return retry?.agent && retry.limits ? { [retry.agent]: retry.limits as TaskSettings } : undefined;
-}
-
-/** Adds the spending reported after the halt. A halt by a subagent leaves the limits of the run unchanged. */
-function addLateSpending(
-  { budget, stop: ownStop, ...rest }: CarriedTask,
-  halt: Refusal,
-  lateMicros: number,
-): CarriedTask {
-  const { code, control, counters } = halt;
-  const stop = ownStop ?? { kind: 'halt', code, control, counters: { ...counters, scope: 'subagent' } };
-  return { ...rest, stop, budget: { ...budget, micros: budget.micros + lateMicros } };
 }

@@ -3,10 +3,13 @@
 import { haltedDrainMs } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { applyOrdersSince, runtimeOf, sweep } from '../../guard/internal.ts';
-import { exitCodeOf } from '../../supervisor/child.ts';
+import { wait } from '../../platform/system-clock.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { type Child, exitCodeOf } from '../../supervisor/child.ts';
 import { type EndTreeResult, endTree, signalTree } from '../../supervisor/end-tree.ts';
 import { handleLeftBehind, type LeftBehind } from '../../supervisor/left-behind.ts';
 import type { WatchdogNews } from '../../supervisor/watchdog.ts';
+import type { RunGateway } from '../gateway/run-gateway.ts';
 import { type AttemptSummary, type RunTask, startRunAccounting } from './accounting.ts';
 import type { RunCommandContext } from './context.ts';
 import type { LaunchedRun } from './launch.ts';
@@ -34,6 +37,7 @@ export async function runAttempt(
   context: RunCommandContext,
   launched: LaunchedRun,
   runTask: RunTask,
+  gateway?: RunGateway,
 ): Promise<Attempt> {
   const { options, clock, screen, emit } = context;
   const { agent, mode, tree, child, signal } = launched;
@@ -41,11 +45,22 @@ export async function runAttempt(
   let stoppedBy: NodeJS.Signals | undefined;
   const killNow = new AbortController();
   const isEnding = new AbortController();
+  const { graceMs } = options;
+  const endProcesses = (by: 'SIGINT' | 'SIGTERM') =>
+    endTree(tree, clock, { signal: by, graceMs, hurry: killNow.signal });
   const endAgent = (by: 'SIGINT' | 'SIGTERM') => {
     isEnding.abort();
-    ending ??= endTree(tree, clock, { signal: by, graceMs: options.graceMs, hurry: killNow.signal });
+    ending ??= endProcesses(by);
   };
-  const accounting = startRunAccounting(context, launched, runTask, () => endAgent(signal));
+  /** An agent before the gateway gets a closing answer, and the time to end by itself. */
+  const endByHalt = () => {
+    if (gateway?.isMetering !== true || !('pid' in child)) return endAgent(signal);
+    isEnding.abort();
+    ending ??= waitForExit(child, clock, graceMs, killNow.signal).then(() => endProcesses(signal));
+  };
+  const isMetered = () => gateway?.isMetering === true;
+  const accounting = startRunAccounting(context, launched, runTask, { onHalt: endByHalt, isMetered });
+  gateway?.serve(accounting);
   const finishAttempt = (end: AttemptEnd): Attempt => {
     accounting.closeLibrary(); // Its files are deleted next.
     launched.release();
@@ -114,6 +129,13 @@ export async function runAttempt(
     unsubscribe();
     stopListening();
   }
+}
+
+/** Waits until the agent has ended, for a limited time. */
+async function waitForExit({ exited }: Child, clock: Clock, maxMs: number, hurry: AbortSignal): Promise<void> {
+  const isOver = new AbortController();
+  void exited.then(() => isOver.abort());
+  await wait(clock, maxMs, AbortSignal.any([isOver.signal, hurry]));
 }
 
 const watchdogTexts: Readonly<Record<WatchdogNews, string>> = {

@@ -7,7 +7,7 @@ import type { Card, CardAction } from '../../core/card.ts';
 import { progressLengthMax, raisesMax } from '../../core/limits.ts';
 import type { TaskOptions } from '../../guard/api.ts';
 import { type HaltChoices, pauseRun } from '../../operator/run-follow-up.ts';
-import { deleteRun, findRun, type RunRecord, writeRun } from '../../supervisor/run-record.ts';
+import { deleteRun, type RunRecord, readNewPrompt, writeRun } from '../../supervisor/run-record.ts';
 import { exitCodes } from '../command.ts';
 import { type RunTask, raiseSubagentLimits } from './accounting.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './attempt.ts';
@@ -26,6 +26,8 @@ export interface RunStart extends RunTask {
   readonly command: readonly string[];
   /** The process, if the command was started already. */
   readonly launched?: LaunchedRun;
+  /** The time of the store from which orders of an operator concern the run. @default the start of the command */
+  readonly orderedSinceMs?: number;
 }
 
 /** The prompt for an agent that resumes its own conversation. */
@@ -39,17 +41,29 @@ export async function runAttempts(
   first: RunStart,
   freshTask: TaskOptions,
 ): Promise<number> {
-  const { store, options, terminal, gear } = context;
   let next: RunStart | number = first;
   while (typeof next !== 'number') {
-    const launched: LaunchedRun = next.launched ?? (await launch(store, options, terminal, next.command, gear.session));
-    const start = next;
-    const attempt: Attempt = await endOnError(launched, () => runAttempt(context, launched, start));
+    const attempt: Attempt = await runOnce(context, next);
     const { end } = attempt;
     if (end.how === 'halted') next = await handleHalt(context, { ...attempt, end }, freshTask);
     else next = reportEnd(context, attempt);
   }
   return next;
+}
+
+/** Runs one attempt, before a gateway of its own if the run has one. */
+async function runOnce(context: RunCommandContext, start: RunStart): Promise<Attempt> {
+  const { store, options, terminal, gear, screen } = context;
+  const gateway = await context.openGateway?.(start.command);
+  try {
+    if (gateway?.problem !== undefined) screen.printLine(`switchgear: not through the gateway: ${gateway.problem}`);
+    const { command, orderedSinceMs } = start;
+    const launched =
+      start.launched ?? (await launch(store, options, terminal, command, gear.session, orderedSinceMs, gateway));
+    return await endOnError(launched, () => runAttempt(context, launched, start, gateway));
+  } finally {
+    await gateway?.close();
+  }
 }
 
 function reportEnd(context: RunCommandContext, attempt: Attempt): number {
@@ -123,7 +137,7 @@ async function handleHalt(
     choices,
     atTerminal,
     waitMs: isStored ? options.waitMs : 0,
-    readPrompt: () => findRun(store, task)?.prompt,
+    readPrompt: () => readNewPrompt(store, task),
   });
   answerCardFromTerminal(context, card, answer);
   // The answer may have set the raised limit of a subagent.

@@ -4,6 +4,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { findPolicyFiles } from '../../platform/policy-files.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { uniqueId } from '../../platform/unique-id.ts';
+import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { EarlierSettings } from '../../policy/file/written-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
@@ -11,7 +12,7 @@ import { isBelowGuardedAgent } from '../../supervisor/guarded-agents.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Command, Terminal } from '../command.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
-import { endOnError, launch } from './launch.ts';
+import { endOnError, findAgentName, launch } from './launch.ts';
 import { parseRunOptions, type RunCommandOptions, withMapping } from './options.ts';
 
 export const command: Command = {
@@ -28,6 +29,9 @@ export const command: Command = {
     '  --json          print the events of Switchgear, one JSON object per line',
     '  --quiet         no status line and no progress on stderr',
     '  --interactive   leave the terminal to the agent; the default for an agent that talks to a person',
+    'Model calls:',
+    '  --gateway       lead them through a gateway of this run alone: exact spend, and a clean end at a limit',
+    '  --upstream URL  the provider behind it; by default the base URL that is set, or the own one of each API',
     'At a limit:',
     '  --observe       report, but end nothing',
     '  --no-ask        do not ask at the terminal how to continue',
@@ -61,6 +65,7 @@ async function startRun(store: Store, givenOptions: RunCommandOptions, terminal:
   const options = earlyPolicy === undefined ? parsedOptions : withMapping(parsedOptions, earlyPolicy);
   // An order that was given while this command started concerns the run, too.
   const startedMs = store.clock.nowMs() - process.uptime() * 1000;
+  if (options.gateway) return startBehindGateway(store, options, terminal, session, startedMs, earlyPolicy);
   const launched = await launch(store, options, terminal, options.command, session, startedMs);
   return endOnError(launched, async () => {
     keepHeapSmall();
@@ -73,6 +78,27 @@ async function startRun(store: Store, givenOptions: RunCommandOptions, terminal:
     await reported;
     return code;
   });
+}
+
+/** The gateway counts on the task of the run, so the engine is loaded before the agent starts. */
+async function startBehindGateway(
+  store: Store,
+  options: RunCommandOptions,
+  terminal: Terminal,
+  session: string,
+  orderedSinceMs: number,
+  earlyPolicy: CheckedPolicy | undefined,
+): Promise<number> {
+  keepHeapSmall();
+  const reported = reportRunStore(options, terminal);
+  const { runSession } = await import('./session.ts');
+  const policy = earlyPolicy ?? (await loadRunPolicy(store, options, terminal));
+  const agent = findAgentName(options, options.command);
+  const task = { parent: null, limits: options.limits };
+  const begin = () => ({ command: options.command, task, orderedSinceMs });
+  const code = await runSession({ store, options, terminal, policy, agent, session, begin });
+  await reported;
+  return code;
 }
 
 /** Reports a run below an agent that another store guards; the run goes on. */

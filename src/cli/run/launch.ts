@@ -21,6 +21,7 @@ import { describeProcess, describeThisProcess, type RunRecord, writeRun } from '
 import { watchTree } from '../../supervisor/tree-watch.ts';
 import { startWatchdog, type Watchdog } from '../../supervisor/watchdog.ts';
 import type { Terminal } from '../command.ts';
+import type { Lead } from '../gateway/lead-agent.ts';
 import { isPolicyVariable } from '../policy/policy-variables.ts';
 import { findStoreAddress, formatAddress, passwordOf } from '../store-option.ts';
 import { createLibraryCallFiles, deleteLibraryCallFiles } from './library-calls.ts';
@@ -67,6 +68,7 @@ export async function launch(
   command: readonly string[],
   session: string,
   orderedSinceMs = store.clock.nowMs(),
+  lead: Lead = { env: {}, args: [] },
 ): Promise<LaunchedRun> {
   const mapping = options.mapping as StreamMapping | undefined;
   const agent = readerFor(command, { heartbeats: options.heartbeats, ...(mapping !== undefined && { mapping }) });
@@ -78,22 +80,25 @@ export async function launch(
   const signal = ownsTerminal ? 'SIGTERM' : agent.signal;
   const conversationArgs = chooseConversation(agent, mode, options);
   const restoreTerminal = ownsTerminal ? saveTerminalState() : () => undefined;
-  const chosen = [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added];
+  const words = [...(mode === 'show' || mode === 'events' ? agent.command : command), ...conversationArgs.added];
+  const chosen = addFlags(words, lead.args);
   const program = options.contain ? containCommand(chosen, terminal.env) : chosen;
   const agentStore = shareStore(options, terminal, task);
   const libraryCalls = createLibraryCallFiles(terminal.env, task);
   const watchdog = startWatchdog({ mark, ownsSession: !ownsTerminal, signal, file: agentStore.passwordFile });
   let record: RunRecord = {
     task,
-    agent: options.agent ?? findAgentName(agent.cli, command),
+    agent: findAgentName(options, command),
     session,
     command,
     options: options.ownArgs,
+    observes: options.observe,
     cwd: terminal.cwd,
     state: 'running',
     startedMs: Date.now(),
     owner: describeThisProcess(),
     mark,
+    ...(agent.cli === 'other' && libraryCalls !== undefined && { calls: libraryCalls }),
     ...(await readGivenVariables(store, terminal)),
   };
   // Before the start, so that the first hook of the agent finds the run.
@@ -104,6 +109,7 @@ export async function launch(
     env: {
       ...terminal.env,
       ...agentStore.env,
+      ...lead.env,
       SWITCHGEAR_SESSION: session,
       SWITCHGEAR_TASK: task,
       [runCallsVariable]: libraryCalls,
@@ -147,9 +153,16 @@ async function readGivenVariables(store: Store, terminal: Terminal): Promise<Pic
   return { variables: Object.fromEntries(names.map((name) => [name, env[name] ?? ''])) };
 }
 
-/** The name of the agent: the recognized program, else the command. */
-function findAgentName(cli: string, [program = '']: readonly string[]): string {
-  return cli === 'other' ? basename(program) : cli;
+/** The name of the agent: the given one, the recognized program, or else the command. */
+export function findAgentName({ agent }: Pick<RunCommandOptions, 'agent'>, command: readonly string[]): string {
+  const { cli } = readerFor(command);
+  return agent ?? (cli === 'other' ? basename(command[0] ?? '') : cli);
+}
+
+/** Adds flags to a command, before the words that are no flags. */
+function addFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
+  const at = words.indexOf('--');
+  return flags.length === 0 ? words : words.toSpliced(at === -1 ? words.length : at, 0, ...flags);
 }
 
 /** Runs `work` after a launch; ends the agent if `work` throws, since nothing would watch it. */

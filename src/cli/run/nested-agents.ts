@@ -38,10 +38,15 @@ const readers: Readonly<Record<string, () => Reader>> = {
   gemini: () => geminiSessionReader(),
 };
 
-export function bookNestedAgents(
-  gear: Switchgear,
-  isOwn: (session: string, agent: NestedAgent) => boolean,
-): NestedAgents {
+/** What the run knows of its agents. */
+interface RunKnowledge {
+  /** Whether a session is one of the run's own agent. */
+  isOwn(session: string, agent: NestedAgent): boolean;
+  /** Whether a gateway meters the model calls of nested agents, too. */
+  isMetered(): boolean;
+}
+
+export function bookNestedAgents(gear: Switchgear, { isOwn, isMetered }: RunKnowledge): NestedAgents {
   const runtime = runtimeOf(gear);
   const booked = new Map<string, BookedAgent>();
   let started = 0;
@@ -89,6 +94,7 @@ export function bookNestedAgents(
     if (micros > agent.micros || tokens > agent.tokens)
       charges.push({ costUsd: Math.max(0, micros - agent.micros - 0.5) / 1_000_000, tokens: tokens - agent.tokens });
     Object.assign(agent, { calls, micros, tokens });
+    if (isMetered()) charges.length = 0;
     if (newCalls <= 0 && charges.length === 0) return;
     bookOnChild(host, root, (child) => {
       for (let n = 0; n < newCalls && child.halt === undefined; n++)

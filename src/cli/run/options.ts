@@ -6,6 +6,7 @@ import { agentGraceMs } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import { type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
+import { parseDollars, parseDurationSecs, parseWholeNumber } from '../option-values.ts';
 import { describeReadError } from '../process-terminal.ts';
 
 export interface RunCommandOptions {
@@ -31,6 +32,9 @@ export interface RunCommandOptions {
   readonly leftBehind: 'end' | 'leave' | 'wait';
   /** Whether the agent runs in a PID namespace of its own. */
   readonly contain: boolean;
+  /** Whether model calls are metered by a gateway of the run's own, and its providers, if they are given. */
+  readonly gateway: boolean;
+  readonly upstream: string | undefined;
   readonly agent: string | undefined;
   readonly session: string | undefined;
   readonly policy: string | undefined;
@@ -40,9 +44,12 @@ export interface RunCommandOptions {
 
 const outputSwitches = ['--raw', '--json', '--observe', '--quiet', '--interactive', '--heartbeats', '--no-ask'];
 const treeSwitches = ['--leave', '--wait-tree', '--contain'];
-const knownSwitches = [...outputSwitches, ...treeSwitches];
+const knownSwitches = [...outputSwitches, ...treeSwitches, '--gateway'];
 const limitOptions = ['--max-calls', '--max-tree-calls', '--max-spend', '--max-tokens', '--max-duration', '--max-idle'];
-const valueOptions = ['--store', '--policy', '--agent', '--session', '--grace', '--wait', '--mapping', ...limitOptions];
+const valueOptions = [
+  ...['--store', '--policy', '--agent', '--session', '--grace', '--wait', '--mapping', '--upstream'],
+  ...limitOptions,
+];
 
 export function parseRunOptions(args: readonly string[], terminal: Terminal): RunCommandOptions {
   const separator = args.indexOf('--');
@@ -56,6 +63,8 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     throw usageError('run: --raw leaves the output alone, --json replaces it');
   if (treeSwitches.filter((name) => switches.has(name)).length > 1)
     throw usageError('run: use one of --leave, --wait-tree and --contain; --contain leaves no program running');
+  if (values.has('--upstream') && !switches.has('--gateway'))
+    throw usageError('run: --upstream names the provider behind the gateway, so it needs --gateway');
   return {
     parsedArgs,
     ownArgs: removeStoreOption(ownArgs),
@@ -71,6 +80,8 @@ export function parseRunOptions(args: readonly string[], terminal: Terminal): Ru
     waitMs: 1000 * (parseDurationSecs(values, '--wait', 0) ?? 0),
     ...parseLeftBehindOptions(parsedArgs),
     contain: switches.has('--contain'),
+    gateway: switches.has('--gateway'),
+    upstream: values.get('--upstream'),
     agent: values.get('--agent'),
     session: values.get('--session'),
     policy: values.get('--policy'),
@@ -108,37 +119,6 @@ function parseLimits(values: ParsedArgs['values']): Partial<TaskSettings> {
     ...(maxDurationSecs !== undefined && { maxDurationSecs }),
     ...(maxIdleSecs !== undefined && { maxIdleSecs }),
   };
-}
-
-function parseWholeNumber(values: ParsedArgs['values'], name: string): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text);
-  throw usageError(`${name} must be a whole number from 1, got ${JSON.stringify(text)}`);
-}
-
-/** Parses dollars, with or without `$`. */
-function parseDollars(values: ParsedArgs['values'], name: string): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  const [, dollars] = /^\$?(\d{1,7}(?:\.\d{1,2})?)$/.exec(text) ?? [];
-  const cents = Math.round(Number(dollars) * 100);
-  if (cents >= 1) return cents;
-  throw usageError(`${name} must be dollars, as in 2.50, got ${JSON.stringify(text)}`);
-}
-
-const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
-
-/** Parses a duration: `90s`, `30m`, `2h`, `1d`. A number without a unit could mean seconds or minutes. */
-export function parseDurationSecs(values: ParsedArgs['values'], name: string, minSecs: number): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  const [, amount, unit] = /^(\d{1,7})([smhd]?)$/.exec(text) ?? [];
-  if (unit === '' && Number(amount) > 0)
-    throw usageError(`${name} needs a unit: write ${name} ${amount}s for seconds or ${name} ${amount}m for minutes`);
-  const secs = Number(amount) * (unit ? units[unit as keyof typeof units] : 1);
-  if (secs >= minSecs) return secs;
-  throw usageError(`${name} must be a time, as in 90s, 30m or 2h, got ${JSON.stringify(text)}`);
 }
 
 /** Adds the mapping of the policy to the options, unless the command line has one. */

@@ -5,7 +5,7 @@ import { SwitchgearError } from '../../core/error.ts';
 import { toCamelCase } from '../../core/names.ts';
 import { adoptHaltedTask } from '../../guard/internal.ts';
 import type { Store } from '../../ports/store.ts';
-import { deleteRun, type RunRecord, type SubagentLimits } from '../../supervisor/run-record.ts';
+import { deleteRun, openStoredRun, type RunRecord, type SubagentLimits } from '../../supervisor/run-record.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { Terminal } from '../command.ts';
 import { readStoredSettings } from '../policy/stored-settings.ts';
@@ -18,14 +18,15 @@ import { runSession } from './session.ts';
 /** Runs the stored run to its end and returns the exit code. */
 export async function resumeRun(
   store: Store,
-  run: RunRecord,
+  storedRun: RunRecord,
   followUp: FollowUp,
   callerTerminal: Terminal,
 ): Promise<number> {
+  const run = openStoredRun(store, storedRun);
   if (run.command.length === 0) {
     throw new SwitchgearError(
       'not_kept',
-      'the command line of the run was too long to be stored: start the agent again',
+      'the store does not have the command line of the run, or cannot decrypt it: start the agent again',
     );
   }
   keepHeapSmall();

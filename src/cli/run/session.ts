@@ -5,7 +5,7 @@ import { cleanLines, textOf } from '../../core/foreign-text.ts';
 import { storeGraceMs, treePollMs } from '../../core/limits.ts';
 import { toSnakeCase } from '../../core/names.ts';
 import type { TaskSettings } from '../../core/settings.ts';
-import type { Task, TaskOptions } from '../../guard/api.ts';
+import type { Switchgear, Task, TaskOptions } from '../../guard/api.ts';
 import { createSwitchgear } from '../../guard/create-switchgear.ts';
 import { runtimeOf, setMetricLayer } from '../../guard/internal.ts';
 import { systemClock, wait } from '../../platform/system-clock.ts';
@@ -46,6 +46,8 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     project: backgroundOf(sessionOptions.policy).project ?? terminal.cwd,
     mode: options.observe ? 'observe' : 'enforce',
     log: 'silent',
+    // A call through the gateway can wait for a person.
+    ...(options.gateway && { approver: (await import('../../approvers/card-approver.ts')).cardApprover({ store }) }),
   });
   setMetricLayer(runtimeOf(gear), 'run');
   let task: Task | undefined;
@@ -82,6 +84,7 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     clock: systemClock,
     emit,
     setStatusTask,
+    ...(options.gateway && { openGateway: await prepareGateway(gear, sessionOptions) }),
   };
   if (gear.settings.task.maxToolCalls === unlimited) screen.printLine(callsOffLine);
   const freshTask: TaskOptions = { parent: null, limits: options.limits };
@@ -95,6 +98,15 @@ export async function runSession(sessionOptions: RunSessionOptions): Promise<num
     await settleStore(store);
     gear.dispose();
   }
+}
+
+/** Loads the gateway of `--gateway`, which other runs do not need. */
+async function prepareGateway(gear: Switchgear, { options, policy, terminal }: RunSessionOptions) {
+  const { openRunGateway } = await import('../gateway/run-gateway.ts');
+  const { parseUpstreams } = await import('../gateway/upstream-urls.ts');
+  const upstreams = parseUpstreams('--upstream', options.upstream);
+  const isLimited = (options.limits.maxSpendCents ?? options.limits.maxTokens) !== undefined;
+  return (command: readonly string[]) => openRunGateway(command, { gear, policy, terminal, upstreams, isLimited });
 }
 
 const callsOffLine =
