@@ -213,7 +213,7 @@ test('the effect is the sentence of the server, or one from the card as the stor
   const card: PageCard = { ...question, state: 'answered', answer: 'approve', by: 'ann' };
   assert.equal(
     effectSentence({ card, effect: { released: 2 } }),
-    'ann: approved once. 2 equal questions were released.',
+    'ann: approved once. 2 equal questions were released with it.',
   );
   assert.equal(outcomeOf(card), answerWords.approve);
   assert.equal(outcomeOf({ ...question, state: 'expired' }), 'expired without an answer');

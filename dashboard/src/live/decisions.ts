@@ -2,7 +2,13 @@
 
 import { computed, signal } from '@preact/signals';
 import { ApiError, apiGet, apiPost, errorText } from '../api.ts';
-import { type AnswerBody, type AnswerResult, effectSentence, equalsMax } from '../logic/card-answers.ts';
+import {
+  type AnswerBody,
+  type AnswerResult,
+  effectSentence,
+  equalsMax,
+  releasedSentence,
+} from '../logic/card-answers.ts';
 import { describeClosed, outcomeOf, splitCommand } from '../logic/card-words.ts';
 import { formatCount } from '../logic/format.ts';
 import { dropCards, type PageCard, sortOpenCards } from '../logic/inbox-model.ts';
@@ -101,7 +107,7 @@ async function send(
     const isAnswer = path.endsWith('/answer');
     showDone(card, text, isAnswer ? outcomeOf(result.card) : 'snoozed');
     announce(text, 'good');
-    if (isAnswer) void followEffect(card);
+    if (isAnswer) void followEffect(card, releasedSentence(result));
   } catch (error) {
     const { words, command } = splitCommand(errorText(error));
     const isTooLate = error instanceof ApiError && error.status === 409 && command === undefined;
@@ -120,16 +126,17 @@ async function send(
 /** When the effect of an answer is read again: the process that waited may take it a moment later. */
 const effectDelaysMs = [400, 800, 1_600, 3_200, 6_400];
 
-/** Keeps the effect of an answer current while it is shown. */
-async function followEffect({ id }: PageCard): Promise<void> {
+/** Keeps the effect of an answer current while it is shown, with the sentence about the equal cards behind it. */
+async function followEffect({ id }: PageCard, released: string): Promise<void> {
   for (const delayMs of effectDelaysMs) {
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     const decision = decisions.peek().get(id);
     if (decision?.state !== 'done') return;
     const answer = await apiGet<{ card: PageCard }>(`/api/cards/${encodePart(id)}`).catch(() => undefined);
     const effect = answer?.card.effect;
-    const text = typeof effect === 'object' ? effect.sentence : effect;
-    if (text === undefined || decision.text.startsWith(text)) continue;
+    const sentence = typeof effect === 'object' ? effect.sentence : effect;
+    if (sentence === undefined || decision.text.startsWith(sentence)) continue;
+    const text = `${sentence}${released}`;
     setDecision(id, { ...decision, text });
     announce(text, 'good');
   }

@@ -189,17 +189,21 @@ export interface AnswerResult {
   };
 }
 
+/** The sentence about the equal cards that a decision released or decided, or nothing. */
+export function releasedSentence({ card, effect }: AnswerResult): string {
+  const released = effect?.released ?? 0;
+  if (released === 0) return '';
+  const [noun, verb] = card.kind === 'ask' ? ['equal question', 'released'] : ['equal card', 'decided'];
+  return ` ${released} ${noun}${released === 1 ? ' was' : 's were'} ${verb} with it.`;
+}
+
 /** The effect of a decision in a sentence: that of the server, or one from the card as it is in the store. */
 export function effectSentence({ card, effect }: AnswerResult): string {
   if (effect?.sentence !== undefined) return effect.sentence;
   const who = answererOf(card) ?? 'Another person';
   const words = card.answer === undefined ? `the card is ${card.state}` : answerWords[card.answer];
-  const released = effect?.released ?? 0;
-  return [
-    `${who}: ${words}.`,
-    ...(released > 0 ? [`${released} equal question${released === 1 ? ' was' : 's were'} released.`] : []),
-    ...(effect?.abandonedRun === undefined
-      ? []
-      : [`No process runs the chain now. Continue it with: switchgear chain resume ${effect.abandonedRun}`]),
-  ].join(' ');
+  const run = effect?.abandonedRun;
+  const resume =
+    run === undefined ? '' : ` No process runs the chain now. Continue it with: switchgear chain resume ${run}`;
+  return `${who}: ${words}.${releasedSentence({ card, ...(effect && { effect }) })}${resume}`;
 }

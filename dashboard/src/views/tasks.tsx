@@ -101,7 +101,8 @@ function TreeGrid({ rows, answer, onToggle, onChange }: TreeGridProps) {
   const frame = useRef<HTMLDivElement>(null);
   const rowHeight = useNarrow() ? rowHeights.narrow : rowHeights.wide;
   const { scrollTop, height } = useScroll(frame, rowHeight);
-  const current = useSignal(rows[0]?.task.id ?? '');
+  /** The row that a key or click has chosen; the first one until then, also when rows come above it. */
+  const current = useSignal<string | undefined>(undefined);
   /** Until when the current row takes the focus: a row that moves in the document loses it. */
   const focusUntilMs = useRef(0);
   const index = Math.max(
