@@ -34,7 +34,9 @@ function recordAnswers(context: TestContext): { readonly bytes: string; readonly
 
 /** An answer as its client has it. Headers of one connection (hop by hop) may differ: the Gemini SDK adds all headers to its results. */
 function withoutConnection(answer: unknown): unknown {
-  return JSON.parse(JSON.stringify(answer, (name, value) => (name === 'keep-alive' || name === 'connection' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(answer, (name, value) => (name === 'keep-alive' || name === 'connection' ? undefined : value)),
+  );
 }
 
 /** The parts of a request that a provider reads. */
