@@ -41,8 +41,7 @@ import { readTarget } from './target.ts';
 import { createTaskLedger } from './task-ledger.ts';
 import { createConnections } from './upstreams.ts';
 
-/** The options of a gateway. */
-/** Those that follow from the policy are read again for each request, since the policy may change. */
+/** The options of a gateway. Settings of the policy are read for each request, since the policy may change. */
 export interface GatewayOptions extends Pick<GatewayContext, 'upstreams'> {
   readonly host: string;
   readonly port: number;
