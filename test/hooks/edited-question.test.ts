@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { answerQuestion } from '../../src/operator/cards.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bash, type Event, type HookSession, newSession } from './hook-session.ts';
+import { bash, briefTimeout, type Event, type HookSession, newSession } from './hook-session.ts';
 
 const rules = [
   { target: 'Bash', condition: 'ability:Bash', action: 'confirm', reason: 'a shell can do anything' },
@@ -22,10 +22,7 @@ function session(context: TestContext, host?: string): HookSession {
   return hookSession;
 }
 
-/** A timeout that ends soon: it counts from the start of the process, here that of the tests. */
-const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1000) + 2)];
-
-const propose = (hookSession: HookSession, event: Event) => hookSession.send(event, {}, brief());
+const propose = (hookSession: HookSession, event: Event) => hookSession.send(event, {}, briefTimeout());
 
 /** Answers the open question as the inbox does. */
 async function answer(hookSession: HookSession, edited?: unknown): Promise<string> {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
 import type { Card } from '../../src/core/card.ts';
 import type { Entry } from '../../src/core/event.ts';
-import { hookTimeoutMs } from '../../src/core/limits.ts';
+import { hookMarginMs, hookTimeoutMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { describeThisProcess, type RunRecord, writeRun } from '../../src/supervisor/run-record.ts';
 
@@ -131,4 +131,16 @@ export const stop: Event = { hook_event_name: 'Stop', stop_hook_active: false, b
 /** The timeout of a hook as hosts set it. It counts from the start of the process, which here is that of the tests. */
 function defaultTimeout(): string {
   return String(Math.ceil((performance.now() + hookTimeoutMs) / 1000));
+}
+
+/** How long a hook of a test waits for a person; the rest of a busy machine needs some of it. */
+const briefWaitMs = 1_000;
+
+/**
+ * The option `--timeout` of a hook that decides soon. A timeout counts from the start of the process, here that of the
+ * tests, and a part of it is left unused.
+ */
+export function briefTimeout(): readonly string[] {
+  const untilMs = performance.now() + briefWaitMs;
+  return ['--timeout', String(Math.ceil(Math.min(untilMs * 2, untilMs + hookMarginMs) / 1000))];
 }

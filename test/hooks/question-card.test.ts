@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { answerStoredCard } from '../../src/chains/run/approval/stored-card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bash, type HookSession, newSession } from './hook-session.ts';
+import { bash, briefTimeout, type HookSession, newSession } from './hook-session.ts';
 
 function session(context: TestContext): HookSession {
   const hookSession = newSession();
@@ -15,9 +15,6 @@ function session(context: TestContext): HookSession {
   writeFileSync(join(hookSession.folder, 'switchgear.json'), JSON.stringify({ rules: [rule] }));
   return hookSession;
 }
-
-/** A timeout that ends soon: it counts from the start of the process, here that of the tests. */
-const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1000) + 5)];
 
 const atTerminal = { CLAUDE_CODE_SESSION_ATTENDED: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' };
 
@@ -45,19 +42,19 @@ test('with a person at the terminal the host asks, and the call counts once it h
 
 test('without a person at the terminal, the question waits in the inbox for the same call', async (context) => {
   const hookSession = session(context);
-  const first = await hookSession.send(bash('c1', 'ls').pre, {}, brief());
+  const first = await hookSession.send(bash('c1', 'ls').pre, {}, briefTimeout());
   assert.equal(first.output?.hookSpecificOutput?.permissionDecision, 'deny');
   assert.match(first.output?.hookSpecificOutput?.permissionDecisionReason ?? '', /pending.*again unchanged/s);
   assert.equal(hookSession.cards().length, 1);
   await answerCards(hookSession, 'approve');
-  assert.equal((await hookSession.send(bash('c2', 'ls').pre, {}, brief())).output, undefined);
+  assert.equal((await hookSession.send(bash('c2', 'ls').pre, {}, briefTimeout())).output, undefined);
   assert.deepEqual(
     hookSession.cards().map(({ state }) => state),
     ['used'],
   );
   // A yes is for one call: the next one is asked about anew, and another command is another question.
-  await hookSession.send(bash('c3', 'ls').pre, {}, brief());
-  await hookSession.send(bash('c4', 'pwd').pre, {}, brief());
+  await hookSession.send(bash('c3', 'ls').pre, {}, briefTimeout());
+  await hookSession.send(bash('c4', 'pwd').pre, {}, briefTimeout());
   assert.deepEqual(
     hookSession
       .cards()
@@ -77,9 +74,9 @@ test('an answer that comes while the hook waits lets the call go on at once', as
 
 test('a denial by a person is a refusal', async (context) => {
   const hookSession = session(context);
-  await hookSession.send(bash('c1', 'ls').pre, {}, brief());
+  await hookSession.send(bash('c1', 'ls').pre, {}, briefTimeout());
   await answerCards(hookSession, 'decline');
-  const { output } = await hookSession.send(bash('c2', 'ls').pre, {}, brief());
+  const { output } = await hookSession.send(bash('c2', 'ls').pre, {}, briefTimeout());
   assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
   const refused = hookSession.journal().filter(({ type }) => type === 'action-refused');
   assert.equal(refused.length, 1);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { answerStoredCard } from '../../src/chains/run/approval/stored-card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bash, newSession } from './hook-session.ts';
+import { bash, briefTimeout, newSession } from './hook-session.ts';
 
 test('hooks hold the limits of one tool: in a task, and in the session', async (context) => {
   const session = newSession();
@@ -25,9 +25,6 @@ test('hooks hold the limits of one tool: in a task, and in the session', async (
   assert.deepEqual([await decide(), await decide()], ['allow', 'deny']);
 });
 
-/** A timeout that ends soon: it counts from the start of the process, here that of the tests. */
-const brief = () => ['--timeout', String(Math.ceil(performance.now() / 1000) + 5)];
-
 test('at_limit = "ask": hooks ask in the inbox, with one card for all calls at the limit', async (context) => {
   const session = newSession();
   context.after(() => session.clear());
@@ -36,7 +33,7 @@ test('at_limit = "ask": hooks ask in the inbox, with one card for all calls at t
   let calls = 0;
   const decide = async () => {
     const { pre, post } = bash(`c${++calls}`, `echo ${calls}`);
-    const { output } = await session.send(pre, trust, brief());
+    const { output } = await session.send(pre, trust, briefTimeout());
     const { permissionDecision = 'allow', permissionDecisionReason = '' } = output?.hookSpecificOutput ?? {};
     if (permissionDecision === 'allow') await session.send(post, trust);
     return /pending/.test(permissionDecisionReason) ? 'pending' : permissionDecision;

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { SwitchgearError } from '../../core/error.ts';
-import { webhookTimeoutMs } from '../../core/limits.ts';
+import { hookTimeoutMs } from '../../core/limits.ts';
 import type { Settings } from '../../core/settings.ts';
 import type { HostName } from '../../hooks/hosts/hook-event.ts';
 import { hosts } from '../../hooks/hosts/index.ts';
@@ -275,15 +275,15 @@ function testHookCommand(host: HostName, line: string, refuses: boolean, termina
         env: { ...terminal.env, ...own, ...project },
         input: JSON.stringify({ ...call, tool_use_id: id }),
         encoding: 'utf8',
-        timeout: webhookTimeoutMs,
+        timeout: hookTimeoutMs,
       });
     const first = send('one');
     // A rule of the policy may refuse every call, or ask.
     const isRefused = isDenied(host, first.stdout) && !/could not decide/.test(first.stdout);
     if (isRefused) return { ok: true, message: `${host}: the installed hook refuses a call by a rule of the policy` };
     if (first.status !== 0 || first.stdout !== '') {
-      const why =
-        first.stderr.trim() || readSystemMessage(first.stdout) || first.stdout.trim() || `exit code ${first.status}`;
+      const exit = first.status === null ? `no answer within ${hookTimeoutMs / 1000} s` : `exit code ${first.status}`;
+      const why = first.stderr.trim() || readSystemMessage(first.stdout) || first.stdout.trim() || exit;
       return { ok: false, message: `${host}: an allowed call did not pass: ${why.slice(0, 300)}` };
     }
     const second = send('two');
