@@ -14,11 +14,20 @@ interface KnownTask {
   usedAtMs: number;
 }
 
+/**
+ * How the calls of tools in a conversation are watched: they count; only loops are looked for, since another reader
+ * counts the calls; or not at all.
+ */
+export type Watching = 'count' | 'loops' | 'none';
+
 export interface GatewayTasks {
   /** The task of a request; a promise if the store must be asked what it has spent before. */
   find(identity: TaskIdentity): TaskState | Promise<TaskState>;
-  /** Whether the tools of a conversation are watched. @default they are */
-  watches?(name: string): boolean;
+  /**
+   * How the tools of a conversation are watched; called with each of its requests, the first of the task first.
+   * @default they count
+   */
+  watching?(name: string): Watching;
   /** The task below it in which the tools of one conversation are watched. */
   findConversation(task: TaskState, name: string): TaskState;
   /** Called after a conversation was looked at, which may have halted. */

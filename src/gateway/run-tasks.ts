@@ -5,7 +5,7 @@ import { secsMax } from '../core/limits.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { endTask, halt, type Runtime, startTask, type TaskState } from '../guard/internal.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { GatewayTasks } from './gateway-tasks.ts';
+import type { GatewayTasks, Watching } from './gateway-tasks.ts';
 import { runTasksMax } from './limits.ts';
 import type { TaskIdentity } from './task-identity.ts';
 
@@ -21,8 +21,8 @@ export interface GatewayRun {
   onCall(): void;
   /** A sign of life: a part of an answer has passed. */
   onSign(): void;
-  /** Whether nothing else sees the calls of tools in a conversation. */
-  watches(isFirstConversation: boolean): boolean;
+  /** How the calls of tools in a conversation are watched, beside what the run sees of them. */
+  watching(isFirstConversation: boolean): Watching;
   dismissCard(id: string): void;
 }
 
@@ -67,9 +67,9 @@ export function createRunTasks(runtime: Runtime, run: GatewayRun): GatewayTasks 
       const root = run.task();
       return root instanceof Promise ? root.then((started) => place(started, identity)) : place(root, identity);
     },
-    watches(name) {
+    watching(name) {
       firstConversation ??= name;
-      return run.watches(name === firstConversation);
+      return run.watching(name === firstConversation);
     },
     findConversation: (task, name) => open(`${task.id}~${name}`, task.agent, task),
     endConversation(task, conversation) {

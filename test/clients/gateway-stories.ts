@@ -158,6 +158,13 @@ export const gatewayStories: Readonly<Record<string, Story>> = {
   'run gateway fan-out': story(fanOut, async (on) => {
     mustEnd(await on.run('--gateway'), 0);
     assert.deepEqual(await on.cards(), []);
+    const tasks = new Map<number | undefined, Set<string | undefined>>();
+    for (const entry of await on.journal()) {
+      if (entry.type !== 'call-observed') continue;
+      tasks.set(entry.call, (tasks.get(entry.call) ?? new Set()).add(entry.task));
+    }
+    const twice = [...tasks.values()].filter(({ size }) => size > 1).map((each) => [...each]);
+    assert.deepEqual(twice, [], 'each call counts on one task');
     return `left alone; the model had ${on.mock.turns()} turns`;
   }),
 };

@@ -42,7 +42,7 @@ export interface RunGatewayOptions {
   readonly isLimited: boolean;
 }
 
-/** The agents whose output shows nothing of their subagents. */
+/** The agents whose output shows nothing of their subagents: only their files do, a little later. */
 const silentAboutSubagents: ReadonlySet<string> = new Set(['gemini', 'opencode']);
 /** The time between two signs of life. */
 const signEveryMs = 1_000;
@@ -87,7 +87,10 @@ export async function openRunGateway(command: readonly string[], options: RunGat
         signAtMs = nowMs;
         run.task.observe({ type: 'heartbeat' });
       },
-      watches: (isFirst) => run?.showsCalls !== true || (!isFirst && silentAboutSubagents.has(agent.cli)),
+      watching(isFirst) {
+        if (run?.showsCalls !== true) return 'count';
+        return !isFirst && silentAboutSubagents.has(agent.cli) ? 'loops' : 'none';
+      },
       dismissCard: (id) => void gear.cards.answer(id, 'dismiss', 'switchgear run'),
     },
   });

@@ -6,7 +6,7 @@
 import { evictOldest } from '../../core/bounded.ts';
 import { createCallObserver } from '../../guard/entries/observed-call.ts';
 import { isObserving, type Runtime, type TaskState } from '../../guard/internal.ts';
-import type { GatewayTasks } from '../gateway-tasks.ts';
+import type { GatewayTasks, Watching } from '../gateway-tasks.ts';
 import type { HistoryItem } from '../shapes/shape.ts';
 import { hasResults, type KeyedItem, nameCall, nameConversation } from './keyed-history.ts';
 import { createWatched, observeHistory, type Watched } from './observe-history.ts';
@@ -70,13 +70,18 @@ export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conv
   }
 
   /** The conversation of a name, with a task that runs. */
-  function open(id: string, task: TaskState, name: string): Conversation {
+  function open(id: string, task: TaskState, name: string, watching: Watching): Conversation {
     const { known } = conversationsOf(task);
     const watched = tasks.findConversation(task, name);
     const found = known.get(name);
     if (found?.task === watched) return found;
     evictOldest(known, conversationsMax);
-    const made = { ...createWatched(watched), id: `${id}~${name}`, lastCall: undefined, hints: new Map() };
+    const made = {
+      ...createWatched(watched, watching === 'loops'),
+      id: `${id}~${name}`,
+      lastCall: undefined,
+      hints: new Map(),
+    };
     known.set(name, made);
     return made;
   }
@@ -130,17 +135,18 @@ export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conv
 
   return {
     find(id, task, history) {
-      if (task.halt !== undefined || !hasResults(history)) return undefined;
+      if (task.halt !== undefined) return undefined;
       const { known, aliases } = conversationsOf(task);
       const name = resolveName(id, task, history);
-      if (tasks.watches?.(name) === false) return undefined;
-      if (stored === undefined) return observeIn(open(id, task, name), history, undefined);
+      const watching = tasks.watching?.(name) ?? 'count';
+      if (watching === 'none' || !hasResults(history)) return undefined;
+      if (stored === undefined) return observeIn(open(id, task, name, watching), history, undefined);
       const isNew = !known.has(name);
       return stored.load(`${id}~${name}`).then(async (loaded) => {
         const followed = isNew ? loaded?.follows : undefined;
-        if (followed === undefined) return observeIn(open(id, task, name), history, loaded);
+        if (followed === undefined) return observeIn(open(id, task, name, watching), history, loaded);
         aliases.set(name, followed);
-        return observeIn(open(id, task, followed), history, await stored.load(`${id}~${followed}`));
+        return observeIn(open(id, task, followed, watching), history, await stored.load(`${id}~${followed}`));
       });
     },
   };

@@ -16,6 +16,8 @@ const seenMax = 50_000;
 export interface Watched {
   readonly task: TaskState;
   readonly keys: HistoryKeys;
+  /** Whether another reader counts the calls, so that only loops are looked for. */
+  readonly isCountedElsewhere: boolean;
   /** The keys of the parts that were observed. */
   readonly seen: Set<string>;
   /** Calls of the conversation that were counted, by this gateway and by others. */
@@ -24,8 +26,8 @@ export interface Watched {
   readonly reported: Set<string>;
 }
 
-export function createWatched(task: TaskState): Watched {
-  return { task, keys: createHistoryKeys(), seen: new Set(), calls: 0, reported: new Set() };
+export function createWatched(task: TaskState, isCountedElsewhere: boolean): Watched {
+  return { task, isCountedElsewhere, keys: createHistoryKeys(), seen: new Set(), calls: 0, reported: new Set() };
 }
 
 /**
@@ -54,12 +56,13 @@ export function observeHistory(
   const pass = new HistoryPass(runtime, observeCall, watched, results);
   for (const [at, item] of items.entries()) {
     if (task.halt !== undefined) break;
-    task.isReplaying = at <= replayedTo;
+    const isReplayed = at <= replayedTo;
+    task.isCountedElsewhere = isReplayed || watched.isCountedElsewhere;
     pass.observe(item);
     // The model got this hint from the gateway that counted the call.
-    if (task.isReplaying) task.loopHint = undefined;
+    if (isReplayed) task.loopHint = undefined;
   }
-  task.isReplaying = false;
+  task.isCountedElsewhere = false;
   return pass.opened;
 }
 
@@ -100,7 +103,7 @@ class HistoryPass {
     if (added.length > 0) observe(runtime, task, { type: 'assistant', text, toolUse: true });
     for (const { key: id, name, input } of added) {
       const tool = name.slice(0, nameLengthMax).toWellFormed() || 'unnamed';
-      const observed = task.isReplaying === true ? undefined : this.#observeCall(id, tool, input, task);
+      const observed = task.isCountedElsewhere === true ? undefined : this.#observeCall(id, tool, input, task);
       this.#open.set(id, { tool, observed });
       observe(runtime, task, { type: 'tool_use', id, name: tool, input: input ?? {} });
       if (observed?.stop !== undefined) halt(runtime, task, observed.stop, tool, runtime.clock.nowMs());

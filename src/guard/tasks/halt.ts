@@ -165,7 +165,7 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     const repeat = describeRepeat(counters);
     task.loopHint = `${repeat}. ${adviseOnRepeat(counters)}`;
     const message = `${repeat}; ${nameSetting(counters)}`;
-    if (task.isReplaying !== true)
+    if (task.isCountedElsewhere !== true)
       appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
 }

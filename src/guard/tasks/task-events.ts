@@ -19,7 +19,7 @@ type TaskEvent = Extract<
 
 /** Writes the entry of an event and applies the event to the task's controls. */
 export function applyEvent(runtime: Runtime, task: TaskState, event: TaskEvent, atMs: number): void {
-  if (task.isReplaying === true) {
+  if (task.isCountedElsewhere === true) {
     const cells: ReadonlySet<unknown> = new Set(Object.values(task.cells));
     const own = boundControlsOf(runtime, task).filter(({ cell }) => cells.has(cell));
     applyAll(own, { ...event, atMs });

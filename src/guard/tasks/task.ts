@@ -60,8 +60,8 @@ export interface TaskState extends PanelTask {
   prompts: Set<number> | undefined;
   /** Ids of calls and usage reports that were counted. */
   counted: Set<string> | undefined;
-  /** Whether its events were counted before, by another process: they change only its own controls. */
-  isReplaying?: boolean;
+  /** Whether its events are counted elsewhere, as by another process: they change only its own controls. */
+  isCountedElsewhere?: boolean;
   /** Workers with a counted failure, their own or a nested one, and no success since. */
   booked: Set<string> | undefined;
   /** Gauges with a written notice, and codes reported in observe mode. */
