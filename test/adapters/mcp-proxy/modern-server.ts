@@ -1,11 +1,18 @@
 /**
- * A server of the protocol of 2026-07-28: it asks within a call, tells progress, and reports changed lists. By stdio,
- * or by HTTP on the socket that `PORT` names.
+ * A server of the protocol of 2026-07-28, and of older ones: it asks within a call, tells progress, and reports changed
+ * lists. By stdio, or by HTTP on the socket that `PORT` names.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  inputRequired,
+  isLegacyRequest,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const anything = fromJsonSchema<Record<string, unknown>>({ type: 'object' });
@@ -44,9 +51,25 @@ function makeServer(announce?: () => void): McpServer {
 
 function serveHttp(socket: string): void {
   const handler = createMcpHandler(() => makeServer(() => handler.notify.toolsChanged()), { legacy: 'reject' });
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const fetch = async (request: Request) => {
+    if (!(await isLegacyRequest(request))) return handler.fetch(request);
+    const known = sessions.get(request.headers.get('mcp-session-id') ?? '');
+    return (known ?? (await beginSession(sessions))).handleRequest(request);
+  };
   createServer((request, response) => {
-    serve(handler.fetch, request, response).catch(() => response.destroy());
+    serve(fetch, request, response).catch(() => response.destroy());
   }).listen(socket);
+}
+
+/** A session of an older client. */
+async function beginSession(sessions: Map<string, WebStandardStreamableHTTPServerTransport>) {
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: () => crypto.randomUUID(),
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+  });
+  await makeServer().connect(transport);
+  return transport;
 }
 
 async function serve(
@@ -72,5 +95,5 @@ async function serve(
       .pipe(response);
 }
 
-if (process.env.PORT === undefined) serveStdio(() => makeServer(), { legacy: 'reject' });
+if (process.env.PORT === undefined) serveStdio(() => makeServer());
 else serveHttp(process.env.PORT);

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Endpoint, type GenerationName, generations, proxied, servers } from './sessions.ts';
@@ -53,12 +53,16 @@ export class Stage {
   readonly #env: Record<string, string>;
   readonly #children: ChildProcess[] = [];
   readonly #closing: (() => void)[] = [];
+  readonly #options: readonly string[];
 
-  constructor(folder: string, name: string) {
+  /** @param policy The policy of the proxy. */
+  constructor(folder: string, name: string, policy?: string) {
     this.#folder = join(folder, name.replaceAll(/[^\w.]+/g, '-'));
     rmSync(this.#folder, { recursive: true, force: true });
     mkdirSync(this.#folder, { recursive: true });
     this.#env = { PATH: process.env.PATH ?? '', HOME: this.#folder };
+    if (policy !== undefined) writeFileSync(join(this.#folder, 'policy.toml'), policy);
+    this.#options = policy === undefined ? [] : ['--policy', join(this.#folder, 'policy.toml')];
   }
 
   async record(name: GenerationName, transport: Transport, behind: Transport | undefined): Promise<Recording> {
@@ -99,8 +103,8 @@ export class Stage {
 
   async #startProxy(near: Endpoint, transport: Transport): Promise<readonly [Endpoint, () => Side]> {
     const behind = near instanceof URL ? ['--url', near.href] : ['--', ...near.command];
-    if (transport === 'stdio') return this.#tee('client', proxied(this.#folder, behind));
-    const [program = '', ...args] = proxied(this.#folder, ['--listen', '0', ...behind]);
+    if (transport === 'stdio') return this.#tee('client', proxied(this.#folder, [...this.#options, ...behind]));
+    const [program = '', ...args] = proxied(this.#folder, [...this.#options, '--listen', '0', ...behind]);
     const child = this.#spawn(program, args, {}, 'pipe');
     const url = await new Promise<string>((resolve, reject) => {
       let text = '';

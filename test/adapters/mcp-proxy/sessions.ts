@@ -70,7 +70,7 @@ export const marks: Readonly<Record<GenerationName, readonly string[]>> = {
 const about = { name: 'driver', version: '1' };
 const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
 const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled text' } };
-const elicited = { action: 'accept', content: { name: 'x', colour: 'blue' } };
+const elicited = { action: 'accept', content: { name: 'x', colour: 'blue', approve: true } };
 
 async function connectOne(endpoint: Endpoint): Promise<Session> {
   const client = new ClientOne(about, { capabilities });
@@ -84,6 +84,7 @@ async function connectOne(endpoint: Endpoint): Promise<Session> {
   client.setRequestHandler(types.ListRootsRequestSchema, answerWith('roots', { roots: [] }));
   client.setNotificationHandler(types.LoggingMessageNotificationSchema, () => void seen.push('logging'));
   client.setNotificationHandler(types.ResourceUpdatedNotificationSchema, () => void seen.push('updated'));
+  client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => void seen.push('tools changed'));
   const transport = endpoint instanceof URL ? new HttpOne(endpoint) : new StdioOne(toStdio(endpoint));
   await client.connect(transport as never);
   const call = (name: string, input: object, options = {}) =>
