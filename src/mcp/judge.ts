@@ -162,8 +162,11 @@ function makeTarget({ settings }: Runtime, server: string, tool: string): Target
   return { name: nameTool(server, tool), kind: 'tool', overrides };
 }
 
-/** Codes of JSON-RPC for which the caller is at fault: an unknown method or tool, arguments that do not fit. */
-const callerErrors = new Set([-32601, -32602]);
+/**
+ * Codes of JSON-RPC that say nothing about the tool: an unknown method or tool, arguments that do not fit; a message
+ * whose headers, capabilities or version do not fit; a user who must open a page first.
+ */
+const callerErrors = new Set([-32601, -32602, -32020, -32021, -32022, -32042]);
 
 /** Settles a call by the answer of the server; returns the result for the client. */
 export function settleAnswer(call: RelayedCall, answer: RpcMessage): unknown {

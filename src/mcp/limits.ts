@@ -78,6 +78,10 @@ export const answerPlainMs = 1_000;
 export const beatMs = 15_000;
 export const eventsBytesMax = 1_048_576;
 export const keptStreamsMax = 32;
+/** Tools whose arguments are repeated in headers, such headers of one tool, and levels of its schema. */
+export const paramToolsMax = 1_000;
+export const paramHeadersMax = 50;
+export const paramLevelsMax = 20;
 /** Ids of requests of clients that share a server: how many are remembered, and how long they may be. */
 export const usedIdsMax = 1_000;
 export const usedIdBytesMax = 64;

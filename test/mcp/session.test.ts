@@ -76,6 +76,10 @@ test('the errors of a caller, cancelled calls, questions and tasks say nothing a
       proxy.fromServer({ jsonrpc: '2.0', id, error: { code: -32602, message: `bad ${id36()}` } }),
     'an unknown tool': (proxy, id) =>
       proxy.fromServer({ jsonrpc: '2.0', id, error: { code: -32601, message: `no tool ${id36()}` } }),
+    'headers that do not agree': (proxy, id) =>
+      proxy.fromServer({ jsonrpc: '2.0', id, error: { code: -32020, message: `mismatch ${id36()}` } }),
+    'a page that the user must open first': (proxy, id) =>
+      proxy.fromServer({ jsonrpc: '2.0', id, error: { code: -32042, message: `open ${id36()}`, data: {} } }),
     'a result about arguments': (proxy, id) => proxy.fail(id, `MCP error -32602: Input validation error: ${id36()}`),
     cancelled: (proxy, id) =>
       proxy.fromClient({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }),

@@ -13,7 +13,7 @@ export function makeMessageHeaders(
   const params = readObject(message?.params);
   const ownVersion = readObject(params?._meta)?.['io.modelcontextprotocol/protocolVersion'];
   const isModern = typeof ownVersion === 'string';
-  const name = params?.name ?? params?.uri;
+  const name = readName(message);
   const sentVersion = isModern ? ownVersion : version;
   return {
     'content-type': 'application/json',
@@ -26,19 +26,34 @@ export function makeMessageHeaders(
   };
 }
 
-/** Checks that the headers of a request of 2026-07-28 say the same as its body. */
+/**
+ * Checks that the headers of a message of 2026-07-28 say the same as its body. Requests must have them; official
+ * clients send notifications without.
+ */
 export function checkMessageHeaders({ headers }: IncomingMessage, message: RpcMessage): void {
   const wanted = makeMessageHeaders(message, undefined, undefined);
   for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name']) {
     const value = headers[name];
-    const isWanted = name !== 'mcp-name' || namedMethods.has(String(message.method));
-    if (value === undefined ? !isWanted || wanted[name] === undefined : isSame(value, wanted[name])) continue;
+    if (value === undefined ? message.id === undefined || wanted[name] === undefined : isSame(value, wanted[name]))
+      continue;
     throw new HttpError(400, 'header_mismatch', `the header ${name} does not agree with the message`);
   }
 }
 
-/** Methods whose requests must name what they use in a header. */
-const namedMethods = new Set(['tools/call', 'prompts/get', 'resources/read']);
+/** The parameter that names what a request uses, for the methods whose requests repeat it in a header. */
+const nameFields: ReadonlyMap<unknown, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+]);
+
+function readName(message: RpcMessage | undefined): unknown {
+  const field = nameFields.get(message?.method);
+  return field === undefined ? undefined : readObject(message?.params)?.[field];
+}
 
 function isSame(value: unknown, wanted: unknown): boolean {
   return wanted !== undefined && decodeHeader(value) === decodeHeader(wanted);
@@ -51,7 +66,7 @@ function decodeHeader(value: unknown): string {
 }
 
 /** A value that a header cannot carry as it is, is written in base64. */
-function encodeHeader(value: string): string {
+export function encodeHeader(value: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')) return value;
   return `=?base64?${Buffer.from(value).toString('base64')}?=`;
 }

@@ -28,6 +28,7 @@ import { reasons } from '../refused-result.ts';
 import type { LoseRequest, ServerLink } from '../server-link.ts';
 import { readEventMessage, toLine } from './event-message.ts';
 import { makeMessageHeaders } from './message-headers.ts';
+import { ParamHeaders } from './param-headers.ts';
 import { describeStatus, type RemoteServer } from './remote-server.ts';
 import { collectBody, drain, isEventStream, readFirstAnswer } from './response-body.ts';
 
@@ -57,6 +58,7 @@ export class HttpServerLink implements ServerLink {
   readonly #open = new Map<MessageId, AbortController>();
   readonly #exchanges = new Set<Promise<void>>();
   readonly #lines = new LineSplitter(callBytesMax);
+  readonly #paramHeaders = new ParamHeaders();
   #sessionId: string | undefined;
   #version: string | undefined;
   /** The handshake of the client, for another session with the server. */
@@ -171,7 +173,7 @@ export class HttpServerLink implements ServerLink {
     const { body, message, wanted } = outgoing;
     const isHandshake = message?.method === 'initialize';
     const sessionId = isHandshake ? undefined : this.#sessionId;
-    const headers = makeMessageHeaders(message, sessionId, this.#version);
+    const headers = { ...makeMessageHeaders(message, sessionId, this.#version), ...this.#paramHeaders.make(message) };
     const response = await this.#options.remote.send({ method: 'POST', headers, body, signal, onSent });
     const { statusCode = 0 } = response;
     if (statusCode === 404 && sessionId !== undefined && !isAgain) {
@@ -318,6 +320,7 @@ export class HttpServerLink implements ServerLink {
         const id = readId(answer, line);
         if (id === undefined || !wanted.delete(id)) continue;
         if (this.#initialize?.wanted === wanted) this.#readHandshake(answer);
+        this.#paramHeaders.readList(answer.result);
       }
     }
     if (!this.output.write(line)) await Promise.race([once(this.output, 'drain'), once(this.#closing.signal, 'abort')]);

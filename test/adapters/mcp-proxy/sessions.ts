@@ -1,12 +1,12 @@
-/** Sessions of the official clients of both generations, recorded on both sides of the proxy. */
+/** Sessions of the official clients of both generations, by stdio or HTTP, with everything that their protocols have. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client as ClientTwo } from '@modelcontextprotocol/client';
+import { Client as ClientTwo, StreamableHTTPClientTransport as HttpTwo } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioTwo } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioOne } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as HttpOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { bin } from '../../harness/switchgear-bin.ts';
 
@@ -19,82 +19,60 @@ export const servers = {
   modern: [process.execPath, pathOf('./modern-server.ts')],
 } as const;
 
-/** The command that starts a server behind the proxy. */
-export function proxied(folder: string, command: readonly string[]): readonly string[] {
+/** The command of the proxy, with what comes after its options. */
+export function proxied(folder: string, rest: readonly string[]): readonly string[] {
   const store = `sqlite:${join(folder, 'state.db')}`;
-  return [process.execPath, bin, 'mcp', '--store', store, '--name', 'everything', '--', ...command];
+  return [process.execPath, bin, 'mcp', '--store', store, '--name', 'everything', ...rest];
 }
 
-/** The bytes of a session: what the client and the server have sent, at either end. */
-export interface Recording {
-  readonly client: Sides;
-  /** Absent without the proxy. */
-  readonly server?: Sides;
-  /** What the program of the client has seen. */
-  readonly seen: readonly string[];
-}
+/** Where a client finds its server: a command, or a URL. */
+export type Endpoint = { readonly command: readonly string[]; readonly env: Record<string, string> } | URL;
 
-interface Sides {
-  readonly sent: string;
-  readonly received: string;
-}
-
-type Program = (client: Session) => Promise<void>;
-
-/** The parts of both clients that a program uses. */
+/** What a program uses of a client of either generation. */
 export interface Session {
+  /** What the program has seen. */
   readonly seen: string[];
-  call(tool: string, input: object, options?: object): Promise<unknown>;
   readonly client: ClientOne | ClientTwo;
+  call(tool: string, input: object, options?: object): Promise<unknown>;
+  close(): Promise<void>;
 }
 
-export const generations = {
+export interface Generation {
+  readonly server: keyof typeof servers;
+  readonly connect: (endpoint: Endpoint) => Promise<Session>;
+  readonly program: (session: Session) => Promise<void>;
+}
+
+export type GenerationName = 'client 1.x' | 'client 2.x' | 'client 2.x, 2026-07-28';
+
+export const generations: Readonly<Record<GenerationName, Generation>> = {
   'client 1.x': { server: 'everything', connect: connectOne, program: playLegacy },
   'client 2.x': {
     server: 'everything',
-    connect: (command, env) => connectTwo(command, env, 'legacy'),
+    connect: (endpoint) => connectTwo(endpoint, 'legacy'),
     program: playLegacy,
   },
   'client 2.x, 2026-07-28': {
     server: 'modern',
-    connect: (command, env) => connectTwo(command, env, { pin: '2026-07-28' }),
+    connect: (endpoint) => connectTwo(endpoint, { pin: '2026-07-28' }),
     program: playModern,
   },
-} satisfies Record<string, Generation>;
+};
 
-interface Generation {
-  readonly server: keyof typeof servers;
-  readonly connect: (command: readonly string[], env: Record<string, string>) => Promise<Session>;
-  readonly program: Program;
-}
-
-/** Plays the program of a generation, with or without the proxy. */
-export async function record(name: keyof typeof generations, folder: string, isProxied: boolean): Promise<Recording> {
-  const { server, connect, program }: Generation = generations[name];
-  const file = (side: string) => join(folder, `${name}-${isProxied ? 'proxied' : 'direct'}-${side}`);
-  const tee = (side: string, command: readonly string[]) => [
-    process.execPath,
-    pathOf('./tee.ts'),
-    file(side),
-    ...command,
-  ];
-  const command = isProxied ? proxied(folder, tee('server', servers[server])) : servers[server];
-  const session = await connect(tee('client', command), { PATH: process.env.PATH ?? '', HOME: folder });
-  await program(session);
-  await session.client.close();
-  const sides = (side: string) => ({
-    sent: readFileSync(`${file(side)}.in`, 'utf8'),
-    received: readFileSync(`${file(side)}.out`, 'utf8'),
-  });
-  return { client: sides('client'), ...(isProxied && { server: sides('server') }), seen: session.seen };
-}
+/** Everything that a session must have seen, or a comparison says nothing. */
+const legacyMarks = ['sampling', 'elicitation', 'cancelled', 'logging', 'updated'];
+export const marks: Readonly<Record<GenerationName, readonly string[]>> = {
+  'client 1.x': legacyMarks,
+  'client 2.x': legacyMarks,
+  'client 2.x, 2026-07-28': ['elicitation', 'cancelled', 'an unknown tool', 'tools changed'],
+};
 
 const about = { name: 'driver', version: '1' };
 const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
 const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled text' } };
-const elicited = { action: 'accept', content: { name: 'x', colour: 'blue' } };
+const elicited = { action: 'accept', content: { name: 'x', colour: 'blue', approve: true } };
 
-async function connectOne([program = '', ...args]: readonly string[], env: Record<string, string>): Promise<Session> {
+async function connectOne(endpoint: Endpoint): Promise<Session> {
   const client = new ClientOne(about, { capabilities });
   const seen: string[] = [];
   const answerWith = (word: string, result: object) => async () => {
@@ -105,17 +83,24 @@ async function connectOne([program = '', ...args]: readonly string[], env: Recor
   client.setRequestHandler(types.ElicitRequestSchema, answerWith('elicitation', elicited));
   client.setRequestHandler(types.ListRootsRequestSchema, answerWith('roots', { roots: [] }));
   client.setNotificationHandler(types.LoggingMessageNotificationSchema, () => void seen.push('logging'));
-  await client.connect(new StdioOne({ command: program, args, env, stderr: 'ignore' }));
+  client.setNotificationHandler(types.ResourceUpdatedNotificationSchema, () => void seen.push('updated'));
+  client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => void seen.push('tools changed'));
+  const transport = endpoint instanceof URL ? new HttpOne(endpoint) : new StdioOne(toStdio(endpoint));
+  await client.connect(transport as never);
   const call = (name: string, input: object, options = {}) =>
     client.callTool({ name, arguments: { ...input } }, undefined, options);
-  return { client, seen, call };
+  const close = async () => {
+    if (transport instanceof HttpOne) await transport.terminateSession();
+    await client.close();
+  };
+  return { client, seen, call, close };
 }
 
-async function connectTwo(
-  [program = '', ...args]: readonly string[],
-  env: Record<string, string>,
-  mode: 'legacy' | { readonly pin: '2026-07-28' },
-): Promise<Session> {
+function toStdio({ command: [command = '', ...args], env }: Exclude<Endpoint, URL>) {
+  return { command, args, env, stderr: 'ignore' as const };
+}
+
+async function connectTwo(endpoint: Endpoint, mode: 'legacy' | { readonly pin: '2026-07-28' }): Promise<Session> {
   const client = new ClientTwo(about, { capabilities, versionNegotiation: { mode } });
   const seen: string[] = [];
   const answerWith = (word: string, result: object) => async () => {
@@ -126,16 +111,24 @@ async function connectTwo(
   client.setRequestHandler('elicitation/create', answerWith('elicitation', elicited));
   client.setRequestHandler('roots/list', answerWith('roots', { roots: [] }));
   client.setNotificationHandler('notifications/message', () => void seen.push('logging'));
-  await client.connect(new StdioTwo({ command: program, args, env, stderr: 'ignore' }));
+  client.setNotificationHandler('notifications/resources/updated', () => void seen.push('updated'));
+  client.setNotificationHandler('notifications/tools/list_changed', () => void seen.push('tools changed'));
+  const transport = endpoint instanceof URL ? new HttpTwo(endpoint) : new StdioTwo(toStdio(endpoint));
+  await client.connect(transport);
   const call = (name: string, input: object, options = {}) =>
     client.callTool({ name, arguments: { ...input } }, options);
-  return { client, seen, call };
+  const close = async () => {
+    if (transport instanceof HttpTwo && mode === 'legacy') await transport.terminateSession();
+    await client.close();
+  };
+  return { client, seen, call, close };
 }
 
 /** Uses everything that the older protocol has. */
 async function playLegacy({ client, call, seen }: Session): Promise<void> {
-  // The server asks for roots by a timer, and tells in its log that it got them.
-  while (!seen.includes('logging')) await new Promise((resolve) => setTimeout(resolve, 5));
+  // The server asks for roots by a timer, and tells in its log that it got them; by HTTP it asks nobody if the client
+  // does not listen by then.
+  await Promise.race([untilSeen(seen, 'logging'), new Promise((resolve) => setTimeout(resolve, 5_000))]);
   const { tools } = await client.listTools();
   seen.push(`${tools.length} tools`);
   await client.ping();
@@ -153,6 +146,9 @@ async function playLegacy({ client, call, seen }: Session): Promise<void> {
   const [resource] = resources;
   await client.readResource({ uri: resource!.uri });
   await client.subscribeResource({ uri: resource!.uri });
+  await call('toggle-subscriber-updates', {});
+  await untilSeen(seen, 'updated');
+  await call('toggle-subscriber-updates', {});
   await client.unsubscribeResource({ uri: resource!.uri });
   const { prompts } = await client.listPrompts();
   await client.getPrompt({ name: prompts[0]!.name });
@@ -170,7 +166,15 @@ async function playModern({ client, call, seen }: Session): Promise<void> {
   await call('steps', {}, { onprogress: () => undefined });
   await cancelAfterwards(seen, (options) => call('hang', {}, options));
   await call('no-such-tool', {}).catch(() => seen.push('an unknown tool'));
+  const subscription = await (client as ClientTwo).listen({ toolsListChanged: true });
+  await call('change', {});
+  await untilSeen(seen, 'tools changed');
+  await subscription.close();
   await call('echo', { message: 'last' });
+}
+
+async function untilSeen(seen: readonly string[], word: string): Promise<void> {
+  while (!seen.includes(word)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Begins a call, and cancels it once it is with the server. */

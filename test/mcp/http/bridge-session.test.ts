@@ -209,6 +209,10 @@ test('headers of a request of 2026-07-28 that do not agree with its body are ref
   }
   const plain = { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { [versionKey]: '2026-07-28' } } };
   assert.equal((await post(url, plain)).status, 400, 'without headers');
+  // Official clients send notifications without these headers.
+  const cancelled = { ...plain, id: undefined, method: 'notifications/cancelled' };
+  assert.equal((await post(url, cancelled)).status, 202);
+  assert.equal((await post(url, cancelled, { 'mcp-method': 'tools/call' })).status, 400);
 });
 
 /** A message of 2026-07-28 as it is written, with the headers of its method. */

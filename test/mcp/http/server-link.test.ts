@@ -201,6 +201,42 @@ test('a request of 2026-07-28 carries its headers, and a cancelled one is closed
   server.close();
 });
 
+test('arguments that a schema of 2026-07-28 wants in headers are repeated there, and tasks are named', async () => {
+  const header = (name: unknown, more = {}) => ({ 'x-mcp-header': name, ...more });
+  const inner = { properties: { n: header('Count'), deep: header('Deep') } };
+  const properties = { region: header('Region'), inner, bad: header('a: b\r\nx'), odd: header(7), free: {} };
+  const tools = [{ name: 'look', inputSchema: { type: 'object', properties } }, { name: 'plain', inputSchema: 3 }, 1];
+  const server = await startHttpServer((exchange) => exchange.result({ resultType: 'complete', tools }));
+  const proxy = proxyUrl(server.url);
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  await proxy.request('tools/list', { _meta });
+  const input = { region: ' größe', inner: { n: 7, deep: null }, bad: 'b', odd: 'o', free: 'f' };
+  await proxy.request('tools/call', { name: 'look', arguments: input, _meta });
+  await proxy.request('tools/call', { name: 'look', arguments: { inner: { n: 2 ** 60, deep: true } }, _meta });
+  await proxy.request('tools/call', { name: 'look', arguments: input });
+  await proxy.request('tasks/get', { taskId: 't-1', _meta });
+  const sent = server.seen.map(({ headers }) =>
+    Object.entries(headers).filter(([name]) => /^mcp-(param|name)/.test(name)),
+  );
+  const region = `=?base64?${Buffer.from(' größe').toString('base64')}?=`;
+  assert.deepEqual(sent, [
+    [],
+    [
+      ['mcp-name', 'look'],
+      ['mcp-param-region', region],
+      ['mcp-param-count', '7'],
+    ],
+    [
+      ['mcp-name', 'look'],
+      ['mcp-param-deep', 'true'],
+    ],
+    [],
+    [['mcp-name', 't-1']],
+  ]);
+  await proxy.end();
+  server.close();
+});
+
 test('lines that came before the end of the input are sent, and answered', async () => {
   const server = await startHttpServer((exchange) => {
     // The next lines wait for the answer to the handshake.
