@@ -12,6 +12,7 @@ import {
   findMaxOutput,
   formatEvent,
   type HistoryItem,
+  hasCounts,
   joinText,
   jsonType,
   mergeCounts,
@@ -21,7 +22,7 @@ import {
   streamType,
 } from './shape.ts';
 
-const method = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
+const method = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/i;
 
 /** The names of errors by status. */
 const errorStatuses: Readonly<Record<number, string>> = {
@@ -48,9 +49,9 @@ export const geminiContent: ApiShape = {
       ['generation_config', 'max_output_tokens'],
     ];
     return {
-      model: decodeURIComponent(model),
+      model,
       // Without events the chunks are parts of one array, which cannot be cut.
-      isStream: verb === 'streamGenerateContent' && /(?:^|&)(?:\$|%24)?alt=sse(?:&|$)/i.test(query),
+      isStream: verb?.toLowerCase() === 'streamgeneratecontent' && /(?:^|&)(?:\$|%24)?alt=sse(?:&|$)/i.test(query),
       answers,
       maxOutput: findMaxOutput(body, paths, answers),
       outputPath: ['generationConfig', 'maxOutputTokens'],
@@ -128,7 +129,7 @@ class ContentReader implements AnswerReader {
 
   readWhole(answer: Fields): void {
     this.#read(answer);
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     this.isEnded = true;
   }
 
@@ -138,7 +139,7 @@ class ContentReader implements AnswerReader {
     this.usage = mergeCounts(this.usage, usage);
     if (!/"finishReason"\s*:\s*"/.test(event.tail)) return;
     this.isEnded = true;
-    this.isUsageFinal = usage !== undefined;
+    this.isUsageFinal = usage !== undefined && hasCounts(this.usage);
   }
 
   #read(chunk: Fields): void {
@@ -153,7 +154,7 @@ class ContentReader implements AnswerReader {
       const candidate = asFields(each);
       if (typeof candidate.finishReason === 'string') {
         this.isEnded = true;
-        this.isUsageFinal = chunk.usageMetadata !== undefined;
+        this.isUsageFinal = chunk.usageMetadata !== undefined && hasCounts(this.usage);
       }
       for (const part of asItems(asFields(candidate.content).parts)) {
         const { text, functionCall } = asFields(part);

@@ -3,6 +3,7 @@
  * stream ends well, and how a refusal is said. A further API is one file of this shape and one line in `index.ts`.
  */
 
+import { readAnyTokens } from '../../core/prices/any-tokens.ts';
 import type { LongEvent } from './long-event.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -97,9 +98,9 @@ export interface ApiShape {
   readonly provider: 'anthropic' | 'openai' | 'gemini';
   /** Whether every complete stream has a last event that says so. */
   readonly alwaysEnds: boolean;
-  /** Whether a path, without its query, is a model call of this API. */
+  /** Whether a path, without its query and with all letters decoded, is a model call of this API, in any case. */
   isModelCall(path: string): boolean;
-  /** Reads a request by its path, with the query, and its body. */
+  /** Reads a request by its path, with all letters decoded, its query, and its body. */
   readRequest(url: string, body: Fields): RequestFacts;
   /** The conversation that a request repeats, in order. */
   readHistory(body: Fields): readonly HistoryItem[];
@@ -198,6 +199,11 @@ export function countAnswers(...counts: readonly unknown[]): number {
 export function mergeCounts(before: Fields | undefined, counts: unknown): Fields | undefined {
   const given = Object.entries(asFields(counts)).filter(([, value]) => value !== null && value !== undefined);
   return given.length === 0 ? before : { ...before, ...Object.fromEntries(given) };
+}
+
+/** Whether counts say anything: some providers report zeros, or values that are no numbers. */
+export function hasCounts(usage: Fields | undefined): boolean {
+  return usage !== undefined && readAnyTokens(usage) !== undefined;
 }
 
 /** The type of an error of OpenAI's APIs by its status. */

@@ -32,7 +32,10 @@ function recordAnswers(context: TestContext): { readonly bytes: string; readonly
   return answers;
 }
 
-/** An answer as its client has it. Headers of one connection (hop by hop) may differ: the Gemini SDK adds all headers to its results. */
+/**
+ * An answer as its client has it. Headers of one connection (hop by hop) may differ: the Gemini SDK adds all headers to
+ * its results.
+ */
 function withoutConnection(answer: unknown): unknown {
   return JSON.parse(
     JSON.stringify(answer, (name, value) => (name === 'keep-alive' || name === 'connection' ? undefined : value)),
