@@ -1,8 +1,8 @@
 /**
- * Model calls through `switchgear gateway` with a key, metering, budgets, loop check, breakers and a SQLite file, beside
- * a bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and streams of 100
- * chunks on 32 connections. All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the process under
- * test has one core, and the provider and the clients have another.
+ * Model calls through `switchgear gateway` with a key, metering, budgets, loop check, breakers and a SQLite file,
+ * beside a bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and
+ * streams of 100 chunks on 32 connections. All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the
+ * process under test has one core, and the provider and the clients have another.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
