@@ -269,3 +269,44 @@ test('an answer that the gateway cannot read costs what its bytes are worth', as
   assert.equal((await got.arrayBuffer()).byteLength, 40_000);
   assert.ok(task('gw-a').cells.budget.state.tokens >= 10_000);
 });
+
+test('what is written after the last counts of a stream is metered', async (context) => {
+  const chunk = 'word '.repeat(400);
+  const streams: Readonly<Record<string, readonly [head: string, part: string]>> = {
+    '/v1/messages': [
+      `${streamHead(10)}data: {"type":"message_delta","delta":{},"usage":{"output_tokens":1}}\n\n`,
+      streamText(chunk),
+    ],
+    '/v1/chat/completions': [
+      'data: {"model":"gpt-4o","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}\n\n',
+      `data: {"model":"gpt-4o","choices":[{"index":0,"delta":{"content":"${chunk}"}}]}\n\n`,
+    ],
+    '/v1/responses': [
+      'data: {"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":1}}}\n\n',
+      `data: {"type":"response.output_text.delta","delta":"${chunk}"}\n\n`,
+    ],
+    '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse': [
+      'data: {"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":1}}\n\n',
+      `data: {"candidates":[{"content":{"parts":[{"text":"${chunk}"}]}}]}\n\n`,
+    ],
+  };
+  const { post, runtime } = await openGateway(context, {
+    limits: { maxSpendCents: 10 },
+    async answer({ url }, response) {
+      const [head, part] = streams[url]!;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(head);
+      for (let at = 0; at < 100 && !response.destroyed; at++) {
+        response.write(part);
+        await sleep(1);
+      }
+      response.end();
+    },
+  });
+  for (const [at, path] of Object.keys(streams).entries()) {
+    const body = { model: path.includes('messages') ? sonnet : 'gpt-4o', stream: true };
+    await (await post(`/task/t${at}${path}`, body)).text().catch(() => '');
+    const state = (runtime.halted.get(`gw-t${at}`) ?? runtime.tasks.get(`gw-t${at}`))!.cells.budget.state;
+    assert.ok(state.micros >= 95_000 && state.micros <= 110_000, `${path}: ${state.micros}`);
+  }
+});

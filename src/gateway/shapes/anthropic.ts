@@ -133,6 +133,7 @@ class MessageReader implements AnswerReader {
       case 'content_block_delta': {
         const { text, partial_json: json, thinking } = asFields(event.delta);
         this.writtenLength += countLetters(text) + countLetters(json) + countLetters(thinking);
+        this.isUsageFinal = false;
         return;
       }
       case 'content_block_stop':
@@ -153,6 +154,7 @@ class MessageReader implements AnswerReader {
   }
 
   readLongEvent({ length }: LongEvent): void {
+    this.isUsageFinal = false;
     this.writtenLength += length; // Events with counts are short.
   }
 

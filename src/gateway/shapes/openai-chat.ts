@@ -114,11 +114,13 @@ class CompletionReader implements AnswerReader {
     const { choices, usage, ...head } = chunk;
     this.#head ??= head;
     this.model ??= readText(chunk.model);
-    if (usage !== undefined && usage !== null) {
-      this.usage = mergeCounts(this.usage, usage);
-      this.isUsageFinal = hasCounts(this.usage);
-    }
+    const before = this.writtenLength;
     for (const each of asItems(choices)) this.#readChoice(asFields(each));
+    // Some providers report usage with every chunk, and some at the beginning.
+    if (this.writtenLength > before) this.isUsageFinal = false;
+    if (usage === undefined || usage === null) return;
+    this.usage = mergeCounts(this.usage, usage);
+    this.isUsageFinal = hasCounts(this.usage);
   }
 
   #readChoice(choice: Fields): void {
@@ -136,10 +138,8 @@ class CompletionReader implements AnswerReader {
   readLongEvent(event: LongEvent): void {
     const usage = findLongUsage(event, 'usage');
     if (usage === undefined) this.writtenLength += event.length;
-    else {
-      this.usage = mergeCounts(this.usage, usage);
-      this.isUsageFinal = hasCounts(this.usage);
-    }
+    this.usage = mergeCounts(this.usage, usage);
+    this.isUsageFinal = usage !== undefined && hasCounts(this.usage);
   }
 
   readWhole(answer: Fields): void {

@@ -105,8 +105,10 @@ class ResponseReader implements AnswerReader {
     const { type } = event;
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number;
     if (typeof type !== 'string') return;
-    if (type.endsWith('.delta')) this.writtenLength += countLetters(event.delta);
-    else if (type === 'response.output_item.done' && this.#items.length < itemsMax) this.#items.push(event.item);
+    if (type.endsWith('.delta')) {
+      this.isUsageFinal = false;
+      this.writtenLength += countLetters(event.delta);
+    } else if (type === 'response.output_item.done' && this.#items.length < itemsMax) this.#items.push(event.item);
     else if (type === 'response.created') {
       this.#response = asFields(event.response);
       this.model = readText(this.#response.model);

@@ -16,8 +16,8 @@ export interface RequestFacts {
   readonly answers?: number | undefined;
   /** Whether the provider goes on without the client, so that dropping the answer saves nothing. */
   readonly runsOn?: boolean;
-  /** The most tokens that all answers together may have, and where the body limits one of them. */
-  readonly maxOutput?: { readonly tokens: number; readonly path: readonly string[] } | undefined;
+  /** The most tokens that all answers together may have, and every place where the body limits one of them. */
+  readonly maxOutput?: { readonly tokens: number; readonly paths: readonly (readonly string[])[] } | undefined;
   /** The tokens of the answer that the request itself needs, e.g. for a fixed length of reasoning. */
   readonly minOutput?: number | undefined;
   /** Where a limit of the answer can be written, if the request has none. */
@@ -177,17 +177,19 @@ export function readWrittenInput(text: unknown): unknown {
   }
 }
 
-/** The limit of the answer that a body has under the first of some paths. */
+/** The limit of the answer that a body has under some paths; of several ones the highest, since one provider reads only one. */
 export function findMaxOutput(
   body: Fields,
   paths: readonly (readonly string[])[],
   answers = 1,
 ): RequestFacts['maxOutput'] {
-  for (const path of paths) {
+  const limits = paths.flatMap((path) => {
     const value = path.reduce<unknown>((fields, name) => asFields(fields)[name], body);
-    if (typeof value === 'number' && value > 0) return { tokens: value * answers, path };
-  }
-  return undefined;
+    return typeof value === 'number' && value > 0 ? [{ path, value }] : [];
+  });
+  if (limits.length === 0) return undefined;
+  const tokens = Math.max(...limits.map(({ value }) => value)) * answers;
+  return { tokens, paths: limits.map(({ path }) => path) };
 }
 
 /** How many answers a request asks for: the largest of some counts, at least 1. */
