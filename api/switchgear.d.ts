@@ -228,7 +228,10 @@ export type Code =
     | 'cancelled'
     | 'internal_error'
     | 'tool_not_allowed'
-    | 'tool_changed';
+    | 'tool_changed'
+    | 'unpriced_path'
+    | 'model_not_allowed'
+    | 'rate_limit';
 
 export interface Control<S = unknown> {
     readonly name: string;

@@ -1,8 +1,8 @@
 /**
- * Model calls through `switchgear gateway` with metering, budgets, loop check, breakers and a SQLite file, beside a
- * bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and streams of 100
- * chunks on 32 connections. All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the process under
- * test has one core, and the provider and the clients have another.
+ * Model calls through `switchgear gateway` with a key, metering, budgets, loop check, breakers and a SQLite file,
+ * beside a bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and
+ * streams of 100 chunks on 32 connections. All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the
+ * process under test has one core, and the provider and the clients have another.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -23,6 +23,11 @@ if (canPin) spawnSync('taskset', ['-p', '-c', '1', String(process.pid)]);
 interface Started {
   readonly child: ChildProcess;
   readonly port: number;
+}
+
+interface Target extends Started {
+  readonly headers: readonly string[];
+  readonly key?: string;
 }
 
 /** Starts a process that prints its port, alone or in an address. */
@@ -47,13 +52,13 @@ const messages = [
 ];
 const tools = [{ type: 'function', function: { name: 'search', parameters: { type: 'object', properties: {} } } }];
 
-function makeRequest(port: number, isStream: boolean, headers: readonly string[]): Buffer {
+function makeRequest({ port, headers, key = 'sk-bench' }: Target, isStream: boolean): Buffer {
   const stream = isStream ? { stream: true, stream_options: { include_usage: true } } : {};
   const body = JSON.stringify({ model: 'gpt-4o', max_tokens: 1_000, ...stream, messages, tools });
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     `Host: 127.0.0.1:${port}`,
-    'Authorization: Bearer sk-bench',
+    `Authorization: Bearer ${key}`,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     ...headers,
@@ -109,11 +114,14 @@ const upstream = `http://127.0.0.1:${mock.port}`;
 const store = `sqlite:${join(folder, 'state.db')}`;
 const limits = ['--max-spend', '100000', '--max-tokens', '999999999'];
 const portkeyHeaders = ['x-portkey-provider: openai', `x-portkey-custom-host: ${upstream}/v1`];
-const targets: Record<string, Started & { readonly headers: readonly string[] }> = {
+const keyArgs = [bin, 'gateway', 'key', 'add', 'bench', '--budget', '$90000/day', '--store', store];
+const key = spawnSync(process.execPath, keyArgs, { cwd: folder, env: { PATH: process.env.PATH, HOME: folder } });
+const targets: Record<string, Target> = {
   bare: { ...(await start(0, [childFile, 'bare', String(mock.port)])), headers: [] },
   switchgear: {
     ...(await start(0, [bin, 'gateway', '--port', '0', '--upstream', upstream, '--store', store, ...limits])),
     headers: [],
+    key: key.stdout.toString().trim(),
   },
 };
 if (process.env.PORTKEY !== 'no') {
@@ -143,7 +151,7 @@ try {
         const target = targets[name]!;
         const calls = name === 'portkey' ? count / 4 : count;
         const before = readCpuMicros(target);
-        const ms = await load(target.port, makeRequest(target.port, isStream, target.headers), calls, isStream);
+        const ms = await load(target.port, makeRequest(target, isStream), calls, isStream);
         if (round === -1) continue; // Warms up.
         rates.get(name)!.push((1000 * calls) / ms);
         cpu.get(name)!.push((readCpuMicros(target) - before) / calls);

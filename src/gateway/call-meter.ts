@@ -6,7 +6,7 @@ import type { StreamEvent } from '../http/event-stream.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { heldEventBytesMax, longEventTailBytes, outputTokensMin, wholeAnswerTokens } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
-import { type AnswerReader, asFields, parseFields } from './shapes/shape.ts';
+import { type AnswerReader, asFields } from './shapes/shape.ts';
 
 export class CallMeter {
   readonly #context: GatewayContext;
@@ -95,9 +95,10 @@ export class CallMeter {
     this.#longEvent = event;
   }
 
-  /** Reads a whole answer. */
+  /** Reads a whole answer; one that is no JSON tells nothing, like one that broke off. */
   readWhole(text: string): void {
-    const read: unknown = asFields(parseFields(text));
+    const read = parseJson(text);
+    if (read === undefined) return;
     // A stream of Gemini without events is one array of all chunks.
     for (const each of Array.isArray(read) ? read : [read]) this.reader.readWhole(asFields(each));
   }
@@ -105,6 +106,14 @@ export class CallMeter {
   /** Learns from a finished call. */
   learn(): void {
     this.#context.figures.learn(this.#own.facts, this.#own.size, this.reader);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cost } from '../core/action.ts';
 import type { Stop } from '../core/verdict.ts';
 import type { RelayedCall } from '../guard/entries/relayed-call.ts';
+import { warnPayersNearLimit } from '../guard/internal.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { growthWaitMaxMs, outputTokensStep, shareRoundsMax, wholeAnswerShare, wholeAnswerUsuals } from './limits.ts';
@@ -59,10 +60,11 @@ export class CallReservation implements ReservedCall {
     this.#context.ledger?.save(this.task);
   }
 
-  /** Gives back what is left after settlement. */
+  /** Gives back what is left after settlement, and writes notices that are due. */
   end(): void {
     this.#context.running.end(this);
     if (this.#call === undefined) return;
+    warnPayersNearLimit(this.#context.runtime, this.task);
     const { micros, tokens } = this.#expected;
     this.reserved = nothing;
     this.#expected = nothing;

@@ -4,10 +4,15 @@
  */
 
 import { findMembers, skipSpace } from './shapes/json-text.ts';
+import type { RequestFacts } from './shapes/shape.ts';
 
-/** Writes a limit of output tokens; undefined if the text is no object. */
-export function clampOutput(text: string, path: readonly string[], tokens: number): string | undefined {
-  return writeMember(text, path, String(tokens));
+/** Writes the limit of output tokens of each answer to its places; undefined if the body has none, or is no object. */
+export function clampOutput(text: string, facts: RequestFacts, tokens: number): string | undefined {
+  const { maxOutput, outputPath, answers = 1 } = facts;
+  const paths = maxOutput?.paths ?? (outputPath === undefined ? [] : [outputPath]);
+  const limit = String(Math.max(1, Math.floor(tokens / answers)));
+  if (paths.length === 0) return undefined;
+  return paths.reduce<string | undefined>((written, path) => written && writeMember(written, path, limit), text);
 }
 
 /**

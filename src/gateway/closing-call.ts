@@ -7,7 +7,7 @@ import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { applyAndCheck, type PricedUsage, priceUsage, type Runtime, type TaskState } from '../guard/internal.ts';
 import type { CallMeter } from './call-meter.ts';
-import { writeMember } from './clamp-output.ts';
+import { clampOutput, writeMember } from './clamp-output.ts';
 import { closingTokensMin } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
 
@@ -40,9 +40,8 @@ export function takeClosing(
   const perToken = (meter.price(1_000).micros - empty) / 1_000;
   const left = closingReserveCents * microsPerCent - empty;
   const tokens = Math.min(meter.longestOutput, Math.floor(left / Math.max(perToken, 1e-6)));
-  const path = facts.maxOutput?.path ?? facts.outputPath;
-  if (tokens < Math.max(closingTokensMin, facts.minOutput ?? 0) || path === undefined) return 'text';
-  const limited = writeMember(plain.toString(), path, String(Math.max(1, Math.floor(tokens / (facts.answers ?? 1)))));
+  if (tokens < Math.max(closingTokensMin, facts.minOutput ?? 0)) return 'text';
+  const limited = clampOutput(plain.toString(), facts, tokens);
   const { noTools } = shape;
   const body = limited && writeMember(limited, noTools.path, JSON.stringify(noTools.value));
   return body === undefined ? 'text' : { body: Buffer.from(body), tokens };

@@ -2,6 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quoteValue } from '../core/quote.ts';
+import { noteRefusedCall } from '../guard/entries/relayed-call.ts';
+import { isObserving, type Runtime, type Target } from '../guard/internal.ts';
 import { HttpError } from '../http/http-error.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { allowsModel, type KeyRecord, listBudgets } from './keys/key-records.ts';
@@ -26,9 +28,35 @@ export function identifyCall({ target, request: { headers }, key }: GatewayCall,
   return placeIdentity(identifyTask(target.task, headers, fields), headers, paying);
 }
 
+/** Why a request is refused before any control sees it. */
+type RefusedFor = 'unpriced_path' | 'model_not_allowed' | 'rate_limit';
+
+const refusedTarget: Readonly<Record<RefusedFor, Target>> = {
+  unpriced_path: { name: 'unpriced', kind: 'model', isOpaque: true },
+  model_not_allowed: { name: 'model', kind: 'model', isOpaque: true },
+  rate_limit: { name: 'model', kind: 'model', isOpaque: true },
+};
+
+/**
+ * Writes a request that is refused before any control sees it to the journal; it counts for no task. A gateway that
+ * observes refuses only what a key is not for.
+ */
+export function noteRefused(runtime: Runtime, code: RefusedFor, reason: string): void {
+  const isEnforced = code === 'model_not_allowed' || !isObserving(runtime);
+  const stop = { kind: 'deny', code, control: 'gateway', counters: {}, reason } as const;
+  noteRefusedCall(runtime, refusedTarget[code], stop, isEnforced);
+}
+
+/** Writes the error of a request to the journal, if it is a refusal by the key of its client. */
+export function noteError(runtime: Runtime, error: unknown): void {
+  if (!(error instanceof HttpError)) return;
+  const { code, message } = error;
+  if (code === 'model_not_allowed' || code === 'rate_limit') noteRefused(runtime, code, message);
+}
+
 /** Waits until the rates of the key have room for a request; without rates there is no ticket. */
 export async function waitForTurn(
-  { runtime: { store } }: GatewayContext,
+  { runtime }: GatewayContext,
   { key, response }: GatewayCall,
   tokens: number,
 ): Promise<RateTicket | undefined> {
@@ -37,7 +65,8 @@ export async function waitForTurn(
   const leave = () => leaving.abort();
   response.once('close', leave);
   try {
-    return await takeTurn(store, key, tokens, leaving.signal);
+    const observe = (reason: string) => noteRefused(runtime, 'rate_limit', reason);
+    return await takeTurn(runtime.store, key, tokens, leaving.signal, isObserving(runtime) ? observe : undefined);
   } catch (error) {
     if (leaving.signal.aborted) return undefined;
     throw error;

@@ -162,13 +162,12 @@ class ModelExchange implements StreamGate {
   /** The body with the limit of its answer lowered to what the call may spend. */
   async #clampBody(): Promise<Buffer> {
     const { facts, body, plain } = this.#own;
-    const path = facts.maxOutput?.path ?? facts.outputPath;
     const longest = this.#meter.longestOutput;
-    if (path === undefined) return body;
+    if ((facts.maxOutput ?? facts.outputPath) === undefined) return body;
     const tokens = await this.#reservation.shareWhole(longest);
     if (tokens >= longest) return body;
     this.#meter.longestOutput = tokens;
-    const clamped = clampOutput(plain.toString(), path, Math.max(1, Math.floor(tokens / (facts.answers ?? 1))));
+    const clamped = clampOutput(plain.toString(), facts, tokens);
     return clamped === undefined ? body : Buffer.from(clamped);
   }
 

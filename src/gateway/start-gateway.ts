@@ -9,12 +9,20 @@ import { isMatch } from '../core/glob.ts';
 import { nameLengthMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { refusesCalls, relayCall } from '../guard/entries/relayed-call.ts';
-import type { Runtime } from '../guard/internal.ts';
+import { isObserving, type Runtime } from '../guard/internal.ts';
 import { HttpError } from '../http/http-error.ts';
 import { checkHost, checkOrigin, checkSingleHeaders, type HostRules } from '../http/request-checks.ts';
 import { createConversations, type PlacedHint } from './conversations/conversations.ts';
 import { insertIntoBody } from './conversations/insert-into-body.ts';
-import { checkModels, findUpstream, type GatewayCall, identifyCall, waitForTurn } from './gateway-call.ts';
+import {
+  checkModels,
+  findUpstream,
+  type GatewayCall,
+  identifyCall,
+  noteError,
+  noteRefused,
+  waitForTurn,
+} from './gateway-call.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { createGatewayTasks } from './gateway-tasks.ts';
 import { findClientKey } from './keys/client-key.ts';
@@ -107,6 +115,7 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       const key = findClientKey(options.keys, request, options.needsKey === true);
       await route({ request, response, target, key });
     } catch (error) {
+      noteError(runtime, error);
       answerError(request, response, error, target.shape ?? shapeOf(target.provider));
     }
   }
@@ -119,7 +128,7 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       const { shape } = target;
       const { body, plain, fields, release } = await readRequestBody(request);
       response.on('close', release);
-      const facts = shape.readRequest(target.url, fields);
+      const facts = shape.readRequest(target.spelled, fields);
       if (facts.model.length > nameLengthMax)
         throw new HttpError(400, 'invalid_model', `the name of a model has at most ${nameLengthMax} letters`);
       checkModels(call, fields, plain);
@@ -231,9 +240,12 @@ async function passUnpriced(
     isMatch(each, path),
   );
   if ((isLimited || key?.budget !== undefined) && !isAllowed) {
-    const remedy = `allow it by gateway.allow_unpriced in the policy, or with --allow-path ${path}`;
-    sendGatewayError(response, 402, 'unpriced_path', `Switchgear: the cost of ${path} cannot be metered; ${remedy}`);
-    return;
+    noteRefused(context.runtime, 'unpriced_path', `the cost of ${path.slice(0, nameLengthMax)} cannot be metered`);
+    if (!isObserving(context.runtime)) {
+      const remedy = `allow it by gateway.allow_unpriced in the policy, or with --allow-path ${path}`;
+      sendGatewayError(response, 402, 'unpriced_path', `Switchgear: the cost of ${path} cannot be metered; ${remedy}`);
+      return;
+    }
   }
   if (key?.models !== undefined) {
     const message = `the key ${key.name} may only call some models, and ${path} names none`;

@@ -11,6 +11,8 @@ export interface RequestTarget {
   readonly task?: string;
   /** The path of the API with its query, as it goes to the upstream. */
   readonly url: string;
+  /** The same in the spelling of the API's own pages. */
+  readonly spelled: string;
   readonly provider: ProviderName;
   /** `free` paths cost nothing; `unpriced` ones spend and cannot be metered. */
   readonly kind: 'model' | 'free' | 'unpriced';
@@ -36,15 +38,30 @@ export function readTarget(method: string, url: string, headers: IncomingHttpHea
   if (encoded !== undefined && task === undefined) return undefined;
   const query = rest.indexOf('?');
   const path = query === -1 ? rest : rest.slice(0, query);
-  const shape = method === 'POST' ? findShape(path) : undefined;
+  const spelled = spellPath(path);
+  const shape = method === 'POST' ? findShape(spelled) : undefined;
   const isFree = freePaths.some(([each, pattern]) => each === method && pattern.test(path));
   return {
     ...(task !== undefined && { task }),
     url: rest,
-    provider: findProvider(path, shape, headers),
+    spelled: query === -1 ? spelled : `${spelled}${rest.slice(query)}`,
+    provider: findProvider(spelled, shape, headers),
     kind: shape !== undefined ? 'model' : isFree ? 'free' : 'unpriced',
     ...(shape && { shape }),
   };
+}
+
+/**
+ * A path as the API writes it: an upstream may read several slashes as one, ignore one at the end and parameters of
+ * segments, and decodes letters, so such a spelling of a model call is metered like the call.
+ */
+function spellPath(path: string): string {
+  const decoded = decodeURIComponent(path).replaceAll('?', '%3F');
+  const spelled = decoded
+    .replaceAll(/;[^/]*/g, '')
+    .replaceAll(/\/{2,}/g, '/')
+    .replace(/[\s/]+$/, '');
+  return spelled === '' ? '/' : spelled;
 }
 
 /**
@@ -70,7 +87,7 @@ function decodeSegment(text: string | undefined): string | undefined {
 /** The provider of a path; paths that two APIs share are told apart by the headers of their clients. */
 function findProvider(path: string, shape: ApiShape | undefined, headers: IncomingHttpHeaders): ProviderName {
   // Gemini has the APIs of OpenAI, too.
-  if (shape !== undefined) return path.startsWith('/v1beta/') ? 'gemini' : shape.provider;
+  if (shape !== undefined) return /^\/v1beta\//i.test(path) ? 'gemini' : shape.provider;
   if (path.startsWith('/v1/messages') || headers['anthropic-version'] !== undefined) return 'anthropic';
   const isGoogle = headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
   return path.startsWith('/v1beta/') || path.startsWith('/upload/') || isGoogle ? 'gemini' : 'openai';

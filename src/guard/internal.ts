@@ -46,7 +46,7 @@ export {
   withInput,
 } from './tasks/cards.ts';
 export { type PricedUsage, priceUsage } from './tasks/cost.ts';
-export { halt } from './tasks/halt.ts';
+export { halt, warnPayersNearLimit } from './tasks/halt.ts';
 export { declineLimit, describeLimit, isDeclined, limitOwner, raiseLimit } from './tasks/limit-question.ts';
 export { observe } from './tasks/observe.ts';
 export { applyOrdersSince } from './tasks/operator-orders.ts';

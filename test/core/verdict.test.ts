@@ -50,6 +50,7 @@ test('the codes of refusals are the published ones', () => {
     'circuit_open concurrency_limit tool_call_limit tree_call_limit token_spend_limit token_limit ' +
       'model_call_limit tool_limit duration_limit idle_timeout ' +
       'output_loop tool_loop denial_limit delegation_limit rule_abort rule_declined rule_unanswered rule_throttled ' +
-      'storm task_paused operator_halt cancelled internal_error tool_not_allowed tool_changed',
+      'storm task_paused operator_halt cancelled internal_error tool_not_allowed tool_changed ' +
+      'unpriced_path model_not_allowed rate_limit',
   );
 });

@@ -203,3 +203,110 @@ test('the policy allows paths that cannot be metered by name', async (context) =
   assert.equal((await post('/v1/images/generations', {})).status, 200);
   assert.equal((await post('/v1/messages/batches', {})).status, 402);
 });
+
+test('a model call in another spelling of its path is metered like the call', async (context) => {
+  const { post, received, task } = await openGateway(context, {
+    answer: (_, response) => sendJson(response, messageOf('hi', 1_000, 10)),
+  });
+  const body = { model: sonnet, max_tokens: 1_000, messages: [] };
+  const ofMessages = [
+    '/v1/messages/',
+    '/v1//messages',
+    '/V1/Messages',
+    '/v1/%6dessages',
+    '/v1/messages;a=1',
+    '/v1/messages%20',
+  ];
+  const ofOthers = ['/v1/chat/completions/', '/v1/Responses', '/v1beta/models/gemini-2.5-pro%3AgenerateContent'];
+  for (const path of [...ofMessages, ...ofOthers]) {
+    const before = received.length;
+    await (await post(`/task/a${path}?beta=true`, body)).text();
+    assert.equal(received[before]?.url, `${path}?beta=true`, 'the path passes as it came');
+    const { modelCalls, tokens } = task('gw-a').cells.budget.state;
+    assert.equal(modelCalls, before + 1);
+    assert.ok(tokens >= 10 * (before + 1), `${path}: ${tokens}`);
+  }
+  for (const path of ['/v1/models/', '/v1//models', '/v1/Models'])
+    assert.equal(readTarget('GET', path, {})?.kind, 'unpriced', 'a free path is free in one spelling alone');
+});
+
+test('counts that say nothing make no answer free', async (context) => {
+  const text = 'word '.repeat(1_000);
+  const unreadable = { input_tokens: 'a', output_tokens: null };
+  for (const usage of [
+    {},
+    [],
+    unreadable,
+    { input_tokens: 0, output_tokens: 0 },
+    { input_tokens: -5, output_tokens: -7 },
+  ]) {
+    const { post, task } = await openGateway(context, {
+      answer({ body }, response) {
+        if (!body.includes('"stream":true')) return sendJson(response, { ...messageOf(text, 1, 1), usage });
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const last = JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+        return response.end(`${streamHead(0)}${streamText(text)}data: ${last}\n\ndata: {"type":"message_stop"}\n\n`);
+      },
+    });
+    for (const stream of [true, false]) {
+      const id = stream ? 'stream' : 'whole';
+      await (await post(`/task/${id}/v1/messages`, { model: sonnet, max_tokens: 3_000, messages: [], stream })).text();
+      const { tokens, micros, reservedMicros } = task(`gw-${id}`).cells.budget.state;
+      assert.ok(tokens >= 1_200 && tokens < 2_000, `${JSON.stringify(usage)} ${id}: ${tokens}`);
+      assert.ok(micros >= 15 * 1_200 && reservedMicros === 0);
+    }
+  }
+});
+
+test('an answer that the gateway cannot read costs what its bytes are worth', async (context) => {
+  const { post, task } = await openGateway(context, {
+    answer(_, response) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(Buffer.alloc(40_000, 'x'));
+    },
+  });
+  const got = await post('/task/a/v1/chat/completions', { model: 'gpt-4o', messages: [] });
+  assert.equal((await got.arrayBuffer()).byteLength, 40_000);
+  assert.ok(task('gw-a').cells.budget.state.tokens >= 10_000);
+});
+
+test('what is written after the last counts of a stream is metered', async (context) => {
+  const chunk = 'word '.repeat(400);
+  const streams: Readonly<Record<string, readonly [head: string, part: string]>> = {
+    '/v1/messages': [
+      `${streamHead(10)}data: {"type":"message_delta","delta":{},"usage":{"output_tokens":1}}\n\n`,
+      streamText(chunk),
+    ],
+    '/v1/chat/completions': [
+      'data: {"model":"gpt-4o","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}\n\n',
+      `data: {"model":"gpt-4o","choices":[{"index":0,"delta":{"content":"${chunk}"}}]}\n\n`,
+    ],
+    '/v1/responses': [
+      'data: {"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":1}}}\n\n',
+      `data: {"type":"response.output_text.delta","delta":"${chunk}"}\n\n`,
+    ],
+    '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse': [
+      'data: {"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":1}}\n\n',
+      `data: {"candidates":[{"content":{"parts":[{"text":"${chunk}"}]}}]}\n\n`,
+    ],
+  };
+  const { post, runtime } = await openGateway(context, {
+    limits: { maxSpendCents: 10 },
+    async answer({ url }, response) {
+      const [head, part] = streams[url]!;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(head);
+      for (let at = 0; at < 100 && !response.destroyed; at++) {
+        response.write(part);
+        await sleep(1);
+      }
+      response.end();
+    },
+  });
+  for (const [at, path] of Object.keys(streams).entries()) {
+    const body = { model: path.includes('messages') ? sonnet : 'gpt-4o', stream: true };
+    await (await post(`/task/t${at}${path}`, body)).text().catch(() => '');
+    const state = (runtime.halted.get(`gw-t${at}`) ?? runtime.tasks.get(`gw-t${at}`))!.cells.budget.state;
+    assert.ok(state.micros >= 95_000 && state.micros <= 110_000, `${path}: ${state.micros}`);
+  }
+});

@@ -66,6 +66,36 @@ export const mcpCodes = {
   },
 } as const;
 
+/** The refusals of the gateway that no control makes. They count for no task. */
+export const gatewayCodes = {
+  name: 'gateway',
+  codes: {
+    unpriced_path: {
+      kind: 'deny',
+      means: 'the cost of the path cannot be metered, and money or tokens are limited',
+      remedy: 'a person allows the path by name',
+      settings: ['gateway.allow_unpriced'],
+      texts: (context: RefusalContext) => gatewayTexts(context, 'Use a path whose cost can be metered.'),
+    },
+    model_not_allowed: {
+      kind: 'deny',
+      means: 'the key of the client may not call the model',
+      remedy: 'use another model, or a key that may call it',
+      texts: (context: RefusalContext) => gatewayTexts(context, 'Use another model, or ask the user.'),
+    },
+    rate_limit: {
+      kind: 'deny',
+      means: 'the rates of the key have no room within 10 s',
+      remedy: 'try again after the time in `Retry-After`',
+      texts: (context: RefusalContext) => gatewayTexts(context, 'Try again later.'),
+    },
+  },
+} as const;
+
+function gatewayTexts(context: RefusalContext, remediation: string): RefusalTexts {
+  return stoppedTexts(context, context.reason ?? 'refused by the gateway', remediation);
+}
+
 /** The refusals of the engine. */
 export const guardCodes = {
   name: 'guard',

@@ -14,7 +14,7 @@ import { budgetDeclaration } from './budget/declaration.ts';
 import { deadlineDeclaration } from './deadline.ts';
 import { delegationDeclaration } from './delegation/declaration.ts';
 import { denialsDeclaration } from './denials.ts';
-import { guardCodes, mcpCodes, operatorCodes } from './engine-codes.ts';
+import { gatewayCodes, guardCodes, mcpCodes, operatorCodes } from './engine-codes.ts';
 import { loopDeclaration } from './loop/declaration.ts';
 import { rulesDeclaration } from './rules/declaration.ts';
 import { stormDeclaration } from './storm.ts';
@@ -32,6 +32,7 @@ const registry = [
   operatorCodes,
   guardCodes,
   mcpCodes,
+  gatewayCodes,
 ] as const;
 
 type Declared = (typeof registry)[number];

@@ -32,13 +32,15 @@ export interface RateTicket {
 
 /**
  * Takes one request and some tokens from the rates of a key. Waits up to 10 s; throws 429 if that is not enough. A
- * request that needs more tokens than a minute has passes alone.
+ * request that needs more tokens than a minute has passes alone. With `observe`, a request that would have to wait
+ * passes at once, and the function learns why.
  */
 export async function takeTurn(
   store: Store,
   record: KeyRecord,
   tokens: number,
   signal: AbortSignal,
+  observe?: (reason: string) => void,
 ): Promise<RateTicket | undefined> {
   const { name, requestsPerMinute, tokensPerMinute } = record;
   const { shared, clock } = store;
@@ -61,11 +63,12 @@ export async function takeTurn(
           findTurn(state.requests, rates.requests, 1, atMs),
           findTurn(state.tokens, rates.tokens, tokens, atMs),
         );
-        return turnMs > atMs ? 'refuse' : { state: book(state, atMs, 1, tokens) };
+        return turnMs > atMs && observe === undefined ? 'refuse' : { state: book(state, atMs, 1, tokens) };
       },
     };
     const result = await shared.commit({ changes: [change as Change], queueIfUnavailable: true });
-    if (result.status === 'committed' || result.status === 'queued')
+    if (result.status === 'committed' || result.status === 'queued') {
+      if (turnMs > atMs) observe?.(`the key ${name} is limited to ${describeRates(record)} a minute`);
       return {
         settle(used) {
           const correct: Change<RateState> = {
@@ -75,16 +78,20 @@ export async function takeTurn(
           if (used !== tokens) void shared.commit({ changes: [correct as Change], queueIfUnavailable: true });
         },
       };
+    }
     if (turnMs <= atMs) turnMs = atMs + 1_000; // The store is full.
     if (turnMs > untilMs) {
       const secs = Math.max(1, Math.ceil((turnMs - clock.nowMs()) / 1_000));
-      const parts = [formatCount(requestsPerMinute, 'request'), formatCount(tokensPerMinute, 'token')];
-      const rate = parts.filter((part) => part !== undefined).join(' and ');
-      const message = `the key ${name} is limited to ${rate} a minute: try again in ${secs} s`;
+      const message = `the key ${name} is limited to ${describeRates(record)} a minute: try again in ${secs} s`;
       throw new HttpError(429, 'rate_limit', message, secs);
     }
     await sleep(turnMs - atMs, undefined, { signal });
   }
+}
+
+function describeRates({ requestsPerMinute, tokensPerMinute }: KeyRecord): string {
+  const parts = [formatCount(requestsPerMinute, 'request'), formatCount(tokensPerMinute, 'token')];
+  return parts.filter((part) => part !== undefined).join(' and ');
 }
 
 function formatCount(count: number | undefined, unit: string): string | undefined {

@@ -12,6 +12,7 @@ import {
   findMaxOutput,
   formatEvent,
   type HistoryItem,
+  hasCounts,
   joinText,
   jsonType,
   mergeCounts,
@@ -35,7 +36,7 @@ export const anthropic: ApiShape = {
   provider: 'anthropic',
   noTools: { path: ['tool_choice'], value: { type: 'none' } },
   alwaysEnds: true,
-  isModelCall: (path) => path === '/v1/messages',
+  isModelCall: (path) => /^\/v1\/messages$/i.test(path),
   readRequest: (_, body) => ({
     model: readText(body.model) ?? '',
     isStream: body.stream === true,
@@ -132,6 +133,7 @@ class MessageReader implements AnswerReader {
       case 'content_block_delta': {
         const { text, partial_json: json, thinking } = asFields(event.delta);
         this.writtenLength += countLetters(text) + countLetters(json) + countLetters(thinking);
+        this.isUsageFinal = false;
         return;
       }
       case 'content_block_stop':
@@ -139,7 +141,7 @@ class MessageReader implements AnswerReader {
         return;
       case 'message_delta':
         this.usage = mergeCounts(this.usage, event.usage);
-        this.isUsageFinal ||= event.usage !== undefined;
+        this.isUsageFinal ||= hasCounts(asFields(event.usage));
         return;
       case 'message_stop':
         this.isEnded = true;
@@ -152,13 +154,14 @@ class MessageReader implements AnswerReader {
   }
 
   readLongEvent({ length }: LongEvent): void {
+    this.isUsageFinal = false;
     this.writtenLength += length; // Events with counts are short.
   }
 
   readWhole(answer: Fields): void {
     this.model = readText(answer.model);
     this.usage = mergeCounts(this.usage, answer.usage);
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     if (!this.isUsageFinal) this.writtenLength = countAllLetters(answer.content);
     this.isEnded = true;
   }

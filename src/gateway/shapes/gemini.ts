@@ -12,6 +12,7 @@ import {
   findMaxOutput,
   formatEvent,
   type HistoryItem,
+  hasCounts,
   joinText,
   jsonType,
   mergeCounts,
@@ -21,7 +22,11 @@ import {
   streamType,
 } from './shape.ts';
 
-const method = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
+const method = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/i;
+
+/** Google reads every name in both spellings. */
+const configNames = ['generationConfig', 'generation_config'];
+const limitNames = ['maxOutputTokens', 'max_output_tokens'];
 
 /** The names of errors by status. */
 const errorStatuses: Readonly<Record<number, string>> = {
@@ -41,16 +46,13 @@ export const geminiContent: ApiShape = {
   readRequest(url, body) {
     const [path = '', query = ''] = url.split('?', 2);
     const [, model = '', verb] = method.exec(path) ?? [];
-    const { candidateCount } = asFields(body.generationConfig);
-    const answers = countAnswers(candidateCount, asFields(body.generation_config).candidate_count);
-    const paths = [
-      ['generationConfig', 'maxOutputTokens'],
-      ['generation_config', 'max_output_tokens'],
-    ];
+    const configs = configNames.map((name) => asFields(body[name]));
+    const answers = countAnswers(...configs.flatMap((each) => [each.candidateCount, each.candidate_count]));
+    const paths = configNames.flatMap((name) => limitNames.map((limit) => [name, limit]));
     return {
-      model: decodeURIComponent(model),
+      model,
       // Without events the chunks are parts of one array, which cannot be cut.
-      isStream: verb === 'streamGenerateContent' && /(?:^|&)(?:\$|%24)?alt=sse(?:&|$)/i.test(query),
+      isStream: verb?.toLowerCase() === 'streamgeneratecontent' && /(?:^|&)(?:\$|%24)?alt=sse(?:&|$)/i.test(query),
       answers,
       maxOutput: findMaxOutput(body, paths, answers),
       outputPath: ['generationConfig', 'maxOutputTokens'],
@@ -128,7 +130,7 @@ class ContentReader implements AnswerReader {
 
   readWhole(answer: Fields): void {
     this.#read(answer);
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     this.isEnded = true;
   }
 
@@ -138,7 +140,7 @@ class ContentReader implements AnswerReader {
     this.usage = mergeCounts(this.usage, usage);
     if (!/"finishReason"\s*:\s*"/.test(event.tail)) return;
     this.isEnded = true;
-    this.isUsageFinal = usage !== undefined;
+    this.isUsageFinal = usage !== undefined && hasCounts(this.usage);
   }
 
   #read(chunk: Fields): void {
@@ -149,18 +151,19 @@ class ContentReader implements AnswerReader {
     this.model ??= readText(chunk.modelVersion);
     // Each chunk has the counts so far.
     this.usage = mergeCounts(this.usage, chunk.usageMetadata);
-    for (const each of asItems(chunk.candidates)) {
-      const candidate = asFields(each);
-      if (typeof candidate.finishReason === 'string') {
-        this.isEnded = true;
-        this.isUsageFinal = chunk.usageMetadata !== undefined;
-      }
-      for (const part of asItems(asFields(candidate.content).parts)) {
-        const { text, functionCall } = asFields(part);
-        this.writtenLength += countLetters(text);
-        if (functionCall !== undefined) this.writtenLength += JSON.stringify(functionCall).length;
-      }
+    for (const each of asItems(chunk.candidates)) this.#readCandidate(asFields(each), chunk);
+  }
+
+  #readCandidate({ finishReason, content }: Fields, { usageMetadata }: Fields): void {
+    for (const part of asItems(asFields(content).parts)) {
+      const { text, functionCall } = asFields(part);
+      this.isUsageFinal = false; // Counts from before are not those of this part.
+      this.writtenLength += countLetters(text);
+      if (functionCall !== undefined) this.writtenLength += JSON.stringify(functionCall).length;
     }
+    if (typeof finishReason !== 'string') return;
+    this.isEnded = true;
+    this.isUsageFinal = usageMetadata !== undefined && hasCounts(this.usage);
   }
 
   endStream(text: string): string {

@@ -13,6 +13,7 @@ import {
   findMaxOutput,
   formatEvent,
   type HistoryItem,
+  hasCounts,
   joinText,
   jsonType,
   mergeCounts,
@@ -29,7 +30,7 @@ export const openaiChat: ApiShape = {
   provider: 'openai',
   noTools: { path: ['tool_choice'], value: 'none' },
   alwaysEnds: false,
-  isModelCall: (path) => /\/(chat\/completions|completions|embeddings)$/.test(path),
+  isModelCall: (path) => /\/(chat\/completions|completions|embeddings)$/i.test(path),
   readRequest(url, body) {
     const answers = countAnswers(body.n, body.best_of);
     return {
@@ -38,7 +39,7 @@ export const openaiChat: ApiShape = {
       answers,
       maxOutput: findMaxOutput(body, [['max_completion_tokens'], ['max_tokens']], answers),
       // Other paths of this shape have answers that are short, or no such limit.
-      outputPath: url.split('?', 1)[0]!.endsWith('/chat/completions') ? ['max_completion_tokens'] : undefined,
+      outputPath: /\/chat\/completions$/i.test(url.split('?', 1)[0]!) ? ['max_completion_tokens'] : undefined,
       hasTools: asItems(body.tools).length > 0 || asItems(body.functions).length > 0,
     };
   },
@@ -113,11 +114,13 @@ class CompletionReader implements AnswerReader {
     const { choices, usage, ...head } = chunk;
     this.#head ??= head;
     this.model ??= readText(chunk.model);
-    if (usage !== undefined && usage !== null) {
-      this.usage = mergeCounts(this.usage, usage);
-      this.isUsageFinal = true;
-    }
+    const before = this.writtenLength;
     for (const each of asItems(choices)) this.#readChoice(asFields(each));
+    // Some providers report usage with every chunk, and some at the beginning.
+    if (this.writtenLength > before) this.isUsageFinal = false;
+    if (usage === undefined || usage === null) return;
+    this.usage = mergeCounts(this.usage, usage);
+    this.isUsageFinal = hasCounts(this.usage);
   }
 
   #readChoice(choice: Fields): void {
@@ -135,16 +138,14 @@ class CompletionReader implements AnswerReader {
   readLongEvent(event: LongEvent): void {
     const usage = findLongUsage(event, 'usage');
     if (usage === undefined) this.writtenLength += event.length;
-    else {
-      this.usage = mergeCounts(this.usage, usage);
-      this.isUsageFinal = true;
-    }
+    this.usage = mergeCounts(this.usage, usage);
+    this.isUsageFinal = usage !== undefined && hasCounts(this.usage);
   }
 
   readWhole(answer: Fields): void {
     this.model = readText(answer.model);
     this.usage = mergeCounts(this.usage, answer.usage);
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     if (!this.isUsageFinal) this.writtenLength = countAllLetters(answer.choices);
     this.isEnded = true;
   }

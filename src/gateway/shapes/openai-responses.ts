@@ -12,6 +12,7 @@ import {
   findMaxOutput,
   formatEvent,
   type HistoryItem,
+  hasCounts,
   joinText,
   jsonType,
   mergeCounts,
@@ -28,7 +29,7 @@ export const openaiResponses: ApiShape = {
   provider: 'openai',
   noTools: { path: ['tool_choice'], value: 'none' },
   alwaysEnds: true,
-  isModelCall: (path) => path.endsWith('/v1/responses') || path.endsWith('/v1/responses/compact'),
+  isModelCall: (path) => /\/v1\/responses(\/compact)?$/i.test(path),
   readRequest: (_, body) => ({
     model: readText(body.model) ?? '',
     isStream: body.stream === true,
@@ -104,8 +105,10 @@ class ResponseReader implements AnswerReader {
     const { type } = event;
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number;
     if (typeof type !== 'string') return;
-    if (type.endsWith('.delta')) this.writtenLength += countLetters(event.delta);
-    else if (type === 'response.output_item.done' && this.#items.length < itemsMax) this.#items.push(event.item);
+    if (type.endsWith('.delta')) {
+      this.isUsageFinal = false;
+      this.writtenLength += countLetters(event.delta);
+    } else if (type === 'response.output_item.done' && this.#items.length < itemsMax) this.#items.push(event.item);
     else if (type === 'response.created') {
       this.#response = asFields(event.response);
       this.model = readText(this.#response.model);
@@ -113,7 +116,7 @@ class ResponseReader implements AnswerReader {
       const response = asFields(event.response);
       this.model ??= readText(response.model);
       this.usage = mergeCounts(this.usage, response.usage);
-      this.isUsageFinal = this.usage !== undefined;
+      this.isUsageFinal = hasCounts(this.usage);
       this.isEnded = true;
       if (type === 'response.failed') this.error = readText(asFields(response.error).code) ?? 'error';
     } else if (type === 'error') {
@@ -128,7 +131,7 @@ class ResponseReader implements AnswerReader {
     if (!/^response\.(completed|incomplete|failed)$/.test(type)) return;
     // It repeats the whole answer, whose letters are counted already.
     this.usage = mergeCounts(this.usage, findLongUsage(event, 'usage'));
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     this.isEnded = true;
     if (type === 'response.failed') this.error = 'error';
   }
@@ -136,7 +139,7 @@ class ResponseReader implements AnswerReader {
   readWhole(answer: Fields): void {
     this.model = readText(answer.model);
     this.usage = mergeCounts(this.usage, answer.usage);
-    this.isUsageFinal = this.usage !== undefined;
+    this.isUsageFinal = hasCounts(this.usage);
     if (!this.isUsageFinal) this.writtenLength = countAllLetters(answer.output);
     this.isEnded = true;
   }

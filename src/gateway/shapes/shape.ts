@@ -3,6 +3,7 @@
  * stream ends well, and how a refusal is said. A further API is one file of this shape and one line in `index.ts`.
  */
 
+import { readAnyTokens } from '../../core/prices/any-tokens.ts';
 import type { LongEvent } from './long-event.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -15,8 +16,8 @@ export interface RequestFacts {
   readonly answers?: number | undefined;
   /** Whether the provider goes on without the client, so that dropping the answer saves nothing. */
   readonly runsOn?: boolean;
-  /** The most tokens that all answers together may have, and where the body limits one of them. */
-  readonly maxOutput?: { readonly tokens: number; readonly path: readonly string[] } | undefined;
+  /** The most tokens that all answers together may have, and every place where the body limits one of them. */
+  readonly maxOutput?: { readonly tokens: number; readonly paths: readonly (readonly string[])[] } | undefined;
   /** The tokens of the answer that the request itself needs, e.g. for a fixed length of reasoning. */
   readonly minOutput?: number | undefined;
   /** Where a limit of the answer can be written, if the request has none. */
@@ -97,9 +98,9 @@ export interface ApiShape {
   readonly provider: 'anthropic' | 'openai' | 'gemini';
   /** Whether every complete stream has a last event that says so. */
   readonly alwaysEnds: boolean;
-  /** Whether a path, without its query, is a model call of this API. */
+  /** Whether a path, without its query and with all letters decoded, is a model call of this API, in any case. */
   isModelCall(path: string): boolean;
-  /** Reads a request by its path, with the query, and its body. */
+  /** Reads a request by its path, with all letters decoded, its query, and its body. */
   readRequest(url: string, body: Fields): RequestFacts;
   /** The conversation that a request repeats, in order. */
   readHistory(body: Fields): readonly HistoryItem[];
@@ -176,17 +177,19 @@ export function readWrittenInput(text: unknown): unknown {
   }
 }
 
-/** The limit of the answer that a body has under the first of some paths. */
+/** The limit of the answer that a body has under some paths; of several ones the highest, since one provider reads only one. */
 export function findMaxOutput(
   body: Fields,
   paths: readonly (readonly string[])[],
   answers = 1,
 ): RequestFacts['maxOutput'] {
-  for (const path of paths) {
+  const limits = paths.flatMap((path) => {
     const value = path.reduce<unknown>((fields, name) => asFields(fields)[name], body);
-    if (typeof value === 'number' && value > 0) return { tokens: value * answers, path };
-  }
-  return undefined;
+    return typeof value === 'number' && value > 0 ? [{ path, value }] : [];
+  });
+  if (limits.length === 0) return undefined;
+  const tokens = Math.max(...limits.map(({ value }) => value)) * answers;
+  return { tokens, paths: limits.map(({ path }) => path) };
 }
 
 /** How many answers a request asks for: the largest of some counts, at least 1. */
@@ -198,6 +201,11 @@ export function countAnswers(...counts: readonly unknown[]): number {
 export function mergeCounts(before: Fields | undefined, counts: unknown): Fields | undefined {
   const given = Object.entries(asFields(counts)).filter(([, value]) => value !== null && value !== undefined);
   return given.length === 0 ? before : { ...before, ...Object.fromEntries(given) };
+}
+
+/** Whether counts say anything: some providers report zeros, or values that are no numbers. */
+export function hasCounts(usage: Fields | undefined): boolean {
+  return usage !== undefined && readAnyTokens(usage) !== undefined;
 }
 
 /** The type of an error of OpenAI's APIs by its status. */

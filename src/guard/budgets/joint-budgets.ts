@@ -26,6 +26,7 @@ import type { CellOptions, Store } from '../../ports/store.ts';
 import { appendEntry, publishEntry, reportForgotten } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createBudgetAllowance } from './allowance.ts';
+import { openBudgetCard } from './budget-card.ts';
 
 /** The agent and session that spend, and their gear. */
 interface Spender extends BudgetOwner {
@@ -177,6 +178,11 @@ function prefixOf(budget: JointBudget): string {
   return cellKey('budget', scope, unit, `${windowSecs ?? 'ever'}`);
 }
 
+/** The session, agent, key or model of a budget. */
+function ownerOf({ scope }: JointBudget, { agent, session, key, model }: Spender): string | undefined {
+  return { session, agent, key: key?.name, model, project: undefined, global: undefined }[scope];
+}
+
 /** Returns the session or agent of a budget's entries, by the scope of the budget. */
 function placeFor({ scope }: JointBudget, { agent, session }: Spender): EntryPlace {
   return scope === 'session' ? { session } : scope === 'agent' ? { agent } : {};
@@ -199,7 +205,9 @@ function bindLocal(
     apply(window, event, cellOwner) {
       const next = control.apply(current(window), event, cellOwner);
       const notice = takeNotice(next, budget, runtime.settings.task.noticeShare, event.atMs);
-      if (notice !== undefined) appendEntry(runtime, notice, placeFor(budget, spender), event.atMs);
+      if (notice === undefined) return next;
+      appendEntry(runtime, notice, placeFor(budget, spender), event.atMs);
+      openBudgetCard(runtime, budget, ownerOf(budget, spender), notice, next.noticed?.[2] ?? 0, event.atMs);
       return next;
     },
   };
@@ -219,13 +227,21 @@ function bindShared(budget: OwnedBudget, key: string, spender: Spender): Place {
   const { store, clock } = runtime;
   const options = optionsOf(budget);
   const cell = store.cell(key, emptyWindow, options);
+  /** The share of the last notice. */
+  let share = 0;
   const allowance = createBudgetAllowance(store.shared!, clock, budget, cell, {
     keepMs: options.keepMs,
     notes(window, atMs) {
       const body = takeNotice(window, budget, runtime.settings.task.noticeShare, atMs);
-      return body === undefined ? [] : [{ body, place: placeFor(budget, spender), atMs }];
+      if (body === undefined) return [];
+      share = window.noticed?.[2] ?? 0;
+      return [{ body, place: placeFor(budget, spender), atMs }];
     },
-    say: (entry) => publishEntry(runtime, entry),
+    say(entry) {
+      publishEntry(runtime, entry);
+      if (entry.type === 'notice')
+        openBudgetCard(runtime, budget, ownerOf(budget, spender), entry, share, clock.nowMs());
+    },
   });
   const control = jointBudget(budget);
   /** The last call that this budget allowed, until the decision of all controls is applied. */

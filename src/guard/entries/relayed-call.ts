@@ -10,7 +10,15 @@ import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import type { GuardOptions, MaxCost } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
-import { admitAction, explainStop, isStop, isTakenBack, needsAnotherRound, refuseForGood } from '../route/admission.ts';
+import {
+  admitAction,
+  explainStop,
+  isStop,
+  isTakenBack,
+  needsAnotherRound,
+  noteRefusal,
+  refuseForGood,
+} from '../route/admission.ts';
 import { type CallEnding, settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
 import { LiveCall, settleCall } from '../route/live-call.ts';
@@ -132,6 +140,16 @@ export function relayCall(runtime: Runtime, request: RelayRequest): void {
     }
   } catch (error) {
     request.refuse(refuseOnError(runtime, 'admit', target.name, error));
+  }
+}
+
+/** Writes a call that is refused before the controls see it, or would be if the gear did not observe. Never throws. */
+export function noteRefusedCall(runtime: Runtime, target: Target, stop: Stop, isEnforced: boolean): void {
+  try {
+    const site = callSiteFor(runtime, target, undefined);
+    noteRefusal(runtime, site, makeAction(runtime, site, [], noOptions), stop, isEnforced);
+  } catch (error) {
+    countError(runtime, 'admit', error);
   }
 }
 

@@ -224,6 +224,12 @@ function writeRefusal(
   appendEntry(runtime, { type: 'action-refused', action, decision, message, ...how }, site.place, atMs);
 }
 
+/** Writes a refusal that counts for no task. */
+export function noteRefusal(runtime: Runtime, site: CallSite, action: Action, stop: Stop, enforced: boolean): void {
+  if (enforced) runtime.counts.deny++;
+  writeRefusal(runtime, site, action, singleVote(stop), runtime.clock.nowMs(), { enforced });
+}
+
 /** Refuses an action that waited, was asked about, or can do neither; it counts like any other refusal. */
 export function refuseForGood(
   runtime: Runtime,

@@ -2,6 +2,7 @@
 
 import { evictOldest } from '../../core/bounded.ts';
 import type { Card } from '../../core/card.ts';
+import { findNoticeShare } from '../../core/controls/budget/notice-share.ts';
 import { adviseOnRepeat, describeRepeat, nameSetting } from '../../core/controls/loop/messages.ts';
 import { sumPoints } from '../../core/controls/loop/turns.ts';
 import { haltedTasksMax, reasonLengthMax, secsMax } from '../../core/limits.ts';
@@ -122,15 +123,23 @@ function latch(
   }
 }
 
-/** Writes a notice once when a task is close to a limit. */
+/** Limits of which a person is told twice: at `notice_share` and at 95 %. */
+const twiceNoticed: ReadonlySet<string> = new Set(['spend_cents', 'tokens', 'model_calls']);
+
+/** Writes a notice once when a task is close to a limit, and once more when it is at 95 % of some limits. */
 export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): void {
   for (const { control, cell, cellOwner } of boundControlsOf(runtime, task)) {
     if (cellOwner !== 'self') break; // Ancestors get their own notices.
     for (const gauge of control.gauges?.(cell.state, atMs) ?? []) {
       const { name, limit } = gauge;
-      if (gauge.actual < limit * task.limits.noticeShare || !isNews(task, name)) continue;
+      const { noticeShare } = task.limits;
+      const share = findNoticeShare(gauge, noticeShare, twiceNoticed.has(name));
+      const isFirst = share !== undefined && isNews(task, name);
+      const isHigh = share !== undefined && share > noticeShare && isNews(task, `${name} ${share}`);
+      if (!isFirst && !isHigh) continue;
       const actual = Math.round(gauge.actual * 100) / 100;
-      const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}`;
+      const end = isHigh ? ', almost used up' : '';
+      const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}${end}`;
       appendEntry(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
       const card: Card = {
         id: createCardId(runtime),
@@ -141,11 +150,19 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
         evidence: [message],
         actions: ['pause', 'dismiss'],
         state: 'open',
+        ...(isHigh && { risk: 'medium' as const }),
       };
       openCard(runtime, card, task, atMs);
     }
   }
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
+}
+
+/** Writes the notices of a task and of the tasks above it, which pay for it, after a call. */
+export function warnPayersNearLimit(runtime: Runtime, task: TaskState): void {
+  const atMs = runtime.clock.nowMs();
+  for (let each: TaskState | undefined = task; each !== undefined; each = each.parent)
+    if (each.haltStop === undefined && !each.ended) warnNearLimit(runtime, each, atMs);
 }
 
 /**

@@ -3,6 +3,7 @@
  * limit share one question; none of them runs before the answer.
  */
 
+import { highNoticeShare } from '../../core/controls/budget/notice-share.ts';
 import { explain } from '../../core/messages/explain.ts';
 import { toSnakeCase } from '../../core/names.ts';
 import type { LimitRaise, Stop } from '../../core/verdict.ts';
@@ -124,7 +125,8 @@ export function raiseLimit(runtime: Runtime, owner: TaskState, raise: LimitRaise
   const { setting, before, limit, tool } = raise;
   const event = { type: 'limit-raised', setting, before, limit, ...(tool !== undefined && { tool }), by } as const;
   applyEvent(runtime, owner, event, runtime.clock.nowMs());
-  owner.noticed?.delete(toSnakeCase(setting).replace(/^max_/, ''));
+  const name = toSnakeCase(setting).replace(/^max_/, '');
+  for (const each of [name, `${name} ${highNoticeShare}`]) owner.noticed?.delete(each);
   if (setting === 'maxToolCalls') owner.noticeCalls = limit * owner.limits.noticeShare;
 }
 

@@ -53,7 +53,7 @@ export async function findCauses(sources: CauseSources): Promise<readonly AlertC
   const causes = [
     ...(await findInboxCause(sources, cards)),
     ...(await findTaskCauses(store, settings, cards)),
-    ...(await readStoredBudgets(store)).flatMap((budget) => findBudgetCauses(budget, settings)),
+    ...(await readStoredBudgets(store)).flatMap((budget) => findBudgetCauses(budget, settings, cards)),
     ...(await readStoredBreakers(store)).flatMap((breaker) => findBreakerCauses(breaker, settings)),
     ...(await findWebhookCauses(sources)),
   ];
@@ -108,7 +108,11 @@ function findBudgetRule(share: number, { spendShare, spendShareHigh }: AlertSett
   return share >= spendShare ? ({ rule: 'BudgetBurn80', limit: spendShare } as const) : undefined;
 }
 
-function findBudgetCauses(budget: StoredBudget, settings: AlertSettings): readonly AlertCause[] {
+function findBudgetCauses(
+  budget: StoredBudget,
+  settings: AlertSettings,
+  cards: readonly Card[],
+): readonly AlertCause[] {
   const { key, used, limit = 0, scope, of } = budget;
   const share = limit > 0 ? used / limit : 0;
   const reached = findBudgetRule(share, settings);
@@ -119,7 +123,9 @@ function findBudgetCauses(budget: StoredBudget, settings: AlertSettings): readon
     `${subject}: ${amount}${window === '' ? '' : ` ${window}`} used, ${Math.floor(share * 100)} %`,
     'At 100 % the calls of this scope are refused.',
   ];
-  return [{ ...reached, key: `${key}/${limit}`, subject, value: share, evidence, repeats: false }];
+  const card = findBudgetNotice(cards, budget, reached.rule === 'BudgetBurn95');
+  const found = { ...reached, key: `${key}/${limit}`, subject, value: share, evidence, repeats: false };
+  return [{ ...found, ...(card && { card }) }];
 }
 
 async function findTaskCauses(
@@ -137,7 +143,7 @@ async function findTaskCauses(
     if (reached === undefined) return [];
     const subject = sanitizeText(`task ${task.id} of ${task.agent}`).slice(0, nameMax);
     const share = Math.floor((cents / maxSpendCents) * 100);
-    const card = reached.rule === 'BudgetBurn80' ? findSpendNotice(cards, task.id, maxSpendCents) : undefined;
+    const card = findSpendNotice(cards, task.id, maxSpendCents, reached.rule === 'BudgetBurn95');
     const evidence = [
       `${subject} spent ${formatCents(cents)} of ${formatCents(maxSpendCents)}, ${share} %`,
       'At 100 % the task halts.',
@@ -159,13 +165,33 @@ async function findTaskCauses(
 }
 
 /** The notice that a task opened about its spend itself. */
-function findSpendNotice(cards: readonly Card[], task: string, limit: number): Card | undefined {
+function findSpendNotice(cards: readonly Card[], task: string, limit: number, isHigh: boolean): Card | undefined {
   return cards.find(
     (card) =>
       card.kind === 'notice' &&
       card.task === task &&
       card.counters.limit === limit &&
+      (card.risk === 'medium') === isHigh &&
       card.evidence[0]?.includes(': spend cents: ') === true,
+  );
+}
+
+/** The notice that a process opened about a budget of several tasks. */
+function findBudgetNotice(
+  cards: readonly Card[],
+  { scope, unit, windowSecs, limit, of }: StoredBudget,
+  isHigh: boolean,
+): Card | undefined {
+  return cards.find(
+    ({ kind, state, risk, counters }) =>
+      kind === 'notice' &&
+      state === 'open' &&
+      (risk === 'medium') === isHigh &&
+      counters.scope === scope &&
+      counters.unit === unit &&
+      counters.limit === limit &&
+      counters.of === of &&
+      counters.window_secs === windowSecs,
   );
 }
 

@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { ask, messageOf, sendJson, streamHead, streamTail, streamText } from '../harness.ts';
 
-const count = Number(process.env.GATEWAY_REQUESTS ?? 300) * 4;
+const count = Number(process.env.GATEWAY_REQUESTS ?? 120) * 10;
 
 /** An answer that comes: its first part, and all of it. */
 interface Receiving {

@@ -157,6 +157,28 @@ test('a task and a budget near their limits are cards, first at 80 % and then at
   gear.dispose();
 });
 
+test('a budget whose process has opened a card for a notice has no second card', limited, async () => {
+  const store = openFileStore();
+  const policy = { budgets: [{ scope: 'global', unit: 'tokens', limit: 100 }] } as const;
+  const gear = createSwitchgear({ store, log: 'silent', env: {}, policy });
+  const server = await serve(store, { alerts: quickAlerts() });
+  await gear.task({ id: 't' }, async (task) => {
+    for (const [tokens, rule] of [
+      [85, 'BudgetBurn80'],
+      [12, 'BudgetBurn95'],
+    ] as const) {
+      task.observe({ type: 'usage', model: 'gpt-4o', inputTokens: tokens, outputTokens: 0 });
+      await store.shared.settled();
+      const firing = await until(async () => (await readAlertsOf(server)).firing.find((each) => each.rule === rule));
+      const { json } = await server.send('GET', `/api/cards/${firing.card}`);
+      assert.match(json.card.evidence[0], /^tokens of all agents: \d\d of 100/);
+      assert.deepEqual(await alertCards(server, rule), []);
+    }
+  });
+  await server.close();
+  gear.dispose();
+});
+
 test('an agent that waits for a person is a card, which closes with the answer', limited, async () => {
   const store = openFileStore();
   const rules = [{ condition: 'ability:pay', action: 'confirm' }] as const;

@@ -8,6 +8,7 @@ import { formatCents } from '../../quote.ts';
 import type { JointBudget } from '../../settings.ts';
 import { allow, type Stop, type Verdict } from '../../verdict.ts';
 import { microsPerCent } from './budget.ts';
+import { findNoticeShare } from './notice-share.ts';
 
 /**
  * Booked amounts in slices of the window, the newest first; without a window there is one slice.
@@ -20,8 +21,8 @@ export interface BudgetWindow {
   sums: number[];
   /** In a shared store: the limit of the process that last fetched an allowance. For display only. */
   limit?: number;
-  /** The slice and the limit of the last notice. */
-  noticed?: readonly [slice: number, limit: number];
+  /** The slice, the limit and the share of the last notice; without a share it was the first one. */
+  noticed?: readonly [slice: number, limit: number, share?: number];
 }
 
 /** An amount to book, negative to refund, at the time it counts for. */
@@ -188,7 +189,10 @@ export function stopOverBudget(budget: OwnedBudget, actual: number, kind: 'halt'
   return kind === 'halt' && scope === 'session' ? { ...stop, ends: 'root' } : stop;
 }
 
-/** Returns the notice for a used share, once per window and limit, and records that it was given. */
+/**
+ * Returns the notice for a used share, once per window and limit, and records that it was given. Money, tokens and
+ * model calls have a second notice at 95 %.
+ */
 export function takeNotice(
   window: BudgetWindow,
   budget: JointBudget,
@@ -199,10 +203,12 @@ export function takeNotice(
   const { scope, unit, limit } = budget;
   const actual = usedAt(window, budget, atMs);
   const slice = sliceAt(budget, atMs);
-  const [noticedSlice, noticedLimit] = window.noticed ?? [0, 0];
-  if (actual < share * limitInUnits(budget) || (noticedLimit === limit && slice - noticedSlice <= budgetSlices))
-    return undefined;
-  window.noticed = [slice, limit];
+  const reached = findNoticeShare({ actual, limit: limitInUnits(budget) }, share, unit !== 'calls');
+  if (reached === undefined) return undefined;
+  const [noticedSlice, noticedLimit, noticedShare = share] = window.noticed ?? [0, 0];
+  const isTold = noticedLimit === limit && slice - noticedSlice <= budgetSlices;
+  if (isTold && reached <= noticedShare) return undefined;
+  window.noticed = reached === share ? [slice, limit] : [slice, limit, reached];
   const { counters, reason = '' } = stopOverBudget(budget, actual);
   return {
     type: 'notice',
