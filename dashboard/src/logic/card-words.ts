@@ -77,7 +77,7 @@ function isEarlyLoop({ kind, code }: PageCard, { name, used, limit }: CardCounte
 
 /** Whether a task was halted for a loop whose points are below their limit: its other limits have nothing to do with it. */
 function isLoopByTurns(card: PageCard): boolean {
-  return card.details?.counters.some((each) => isEarlyLoop(card, each)) ?? false;
+  return card.details?.counters?.some((each) => isEarlyLoop(card, each)) ?? false;
 }
 
 /** The counters worth a look: the reached one, and those of which at least a hundredth is used. */
