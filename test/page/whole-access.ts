@@ -97,7 +97,8 @@ testWithBrowser('another server of this machine gets the cookie of the page, and
   const cookie = cookies.find((each) => each.includes('switchgear-session-')) ?? '';
   assert.notEqual(cookie, '', 'browsers send a cookie to every port');
   const approve = { method: 'POST', body: '{"answer":"approve"}' };
-  const headers = { cookie, 'x-switchgear': '1', 'content-type': 'application/json' };
+  const ownHeaders = { 'x-switchgear': '1', 'content-type': 'application/json' };
+  const headers = { cookie, ...ownHeaders };
   const path = `${served.origin}/api/cards/ask-1/answer`;
   assert.equal((await fetch(path, { ...approve, headers })).status, 401);
   assert.equal((await fetch(`${served.origin}/api/cards`, { headers })).status, 401);
@@ -112,7 +113,7 @@ testWithBrowser('another server of this machine gets the cookie of the page, and
     let framed = 'refused';
     try { framed = String(frame.contentDocument?.title ?? 'refused'); } catch {}
     return [
-      await tryOut(${JSON.stringify({ ...approve, headers: { 'x-switchgear': '1', 'content-type': 'application/json' } })}),
+      await tryOut(${JSON.stringify({ ...approve, headers: ownHeaders })}),
       await tryOut({ method: 'POST', mode: 'no-cors', body: '{"answer":"approve"}' }),
       await tryOut({}),
       framed,

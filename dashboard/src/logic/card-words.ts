@@ -75,7 +75,7 @@ function isEarlyLoop({ kind, code }: PageCard, { name, used, limit }: CardCounte
   return kind === 'halt' && code === 'tool_loop' && name === code && limit !== undefined && used < limit;
 }
 
-/** Whether a task was halted for a loop whose points are below their limit: its other limits have nothing to do with it. */
+/** Whether a task was halted for a loop whose points are below their limit: none of its other limits stopped it. */
 function isLoopByTurns(card: PageCard): boolean {
   return card.details?.counters?.some((each) => isEarlyLoop(card, each)) ?? false;
 }
