@@ -15,19 +15,37 @@ export class ApiError extends Error {
 export const unreachable = 'The server does not answer.';
 
 /** Called when the API says that the session is over. */
-let onSignedOut: () => void = () => undefined;
+export let onSignedOut: () => void = () => undefined;
 
 /** Sets what happens when a session is over. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-/** The header that pages of other origins cannot send. */
-export const ownHeaders = { 'x-switchgear': '1' } as const;
+/** The key of this page, which only its own origin can read: the cookie alone is not enough. */
+let pageKey = '';
+
+/** Sets the key that the server gave this page with its session. */
+export function setPageKey(key: string): void {
+  pageKey = key;
+}
+
+/** The headers that pages of other origins cannot send. */
+export function makeOwnHeaders(): Readonly<Record<string, string>> {
+  return { 'x-switchgear': '1', 'x-switchgear-page': pageKey };
+}
 
 /** Reads a path of the API. */
 export function apiGet<T>(path: string): Promise<T> {
   return request<T>('GET', path);
+}
+
+/** Reads a path of the API as a file; it takes as long as it takes. */
+export async function apiFile(path: string): Promise<Blob> {
+  const response = await fetch(path, { headers: makeOwnHeaders() }).catch(() => undefined);
+  if (response === undefined) throw new ApiError(0, 'unreachable', unreachable);
+  if (!response.ok) throw await readError(response, path);
+  return response.blob();
 }
 
 /** Writes to a path of the API. */
@@ -48,18 +66,22 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   try {
     response = await fetch(path, {
       method,
-      headers: { ...ownHeaders, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: { ...makeOwnHeaders(), ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
   } catch {
     throw new ApiError(0, 'unreachable', unreachable);
   }
+  if (!response.ok) throw await readError(response, path);
+  return (await response.json().catch(() => undefined)) as T;
+}
+
+async function readError(response: Response, path: string): Promise<ApiError> {
   const value: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return value as T;
   const { error } = (value ?? {}) as { error?: { code?: string; message?: string } };
   if (response.status === 401 && path !== '/api/session') onSignedOut();
-  throw new ApiError(response.status, error?.code ?? 'error', error?.message ?? `Status ${response.status}`);
+  return new ApiError(response.status, error?.code ?? 'error', error?.message ?? `Status ${response.status}`);
 }
 
 /** The message of anything thrown, for a person. */

@@ -178,7 +178,7 @@ function Person() {
   return (
     <span class="person">
       <span class="person-name" title={`${name} (${role})`}>
-        {name} <span class="dim">{role}</span>
+        {name} <span class="dim person-role">{role}</span>
       </span>
       <button type="button" class="quiet small" onClick={() => void signOut()}>
         Sign out

@@ -1,7 +1,7 @@
-/** Sign-in and sign-out: a token is exchanged for a cookie that this script cannot read. */
+/** Sign-in and sign-out: a token is exchanged for a cookie that this script cannot read, and the key of this page. */
 
 import { batch } from '@preact/signals';
-import { ApiError, apiDelete, apiGet, apiPost, errorText, whenSignedOut } from './api.ts';
+import { ApiError, apiDelete, apiGet, apiPost, errorText, setPageKey, whenSignedOut } from './api.ts';
 import { readTokenFragment } from './logic/route.ts';
 import { type PageSession, session, signInReason } from './state.ts';
 
@@ -9,7 +9,8 @@ import { type PageSession, session, signInReason } from './state.ts';
 export async function findSession(): Promise<void> {
   whenSignedOut(() => {
     if (typeof session.peek() !== 'object') return;
-    rememberSession(false);
+    if (isReplaced()) return void findSession();
+    rememberKey(undefined);
     leave('The session ended: it was revoked, or 12 hours are over. Sign in again.');
   });
   const token = readTokenFragment(location.hash);
@@ -19,15 +20,17 @@ export async function findSession(): Promise<void> {
     await signIn(token);
     return;
   }
-  if (!wasSignedIn()) {
+  const key = findKey();
+  if (key === null) {
     leave('');
     return;
   }
+  usePageKey(key);
   try {
     session.value = await apiGet<PageSession>('/api/session');
   } catch (error) {
     const isOver = error instanceof ApiError && error.status === 401;
-    if (isOver) rememberSession(false);
+    if (isOver) rememberKey(undefined);
     leave(isOver ? '' : errorText(error));
   }
 }
@@ -35,8 +38,12 @@ export async function findSession(): Promise<void> {
 /** Exchanges a token for a session. */
 export async function signIn(token: string): Promise<void> {
   try {
-    session.value = await apiPost<PageSession>('/api/session', { token: token.trim() });
-    rememberSession(true);
+    const { pageKey, ...found } = await apiPost<PageSession & { readonly pageKey: string }>('/api/session', {
+      token: token.trim(),
+    });
+    usePageKey(pageKey);
+    rememberKey(pageKey);
+    session.value = found;
   } catch (error) {
     const isWrong = error instanceof ApiError && error.status === 401;
     leave(
@@ -48,7 +55,7 @@ export async function signIn(token: string): Promise<void> {
 /** Ends the session. */
 export async function signOut(): Promise<void> {
   await apiDelete('/api/session').catch(() => undefined);
-  rememberSession(false);
+  rememberKey(undefined);
   leave('You are signed out.');
 }
 
@@ -59,22 +66,35 @@ function leave(reason: string): void {
   });
 }
 
-/** Scripts cannot see the cookie, so the page remembers that there is one, and asks for its session only then. */
-const rememberedKey = 'switchgear.session';
+/** Where the windows of this origin find the key; other ports of this machine have a storage of their own. */
+const keyName = 'switchgear.page-key';
 
-function wasSignedIn(): boolean {
+let ownKey: string | undefined;
+
+function usePageKey(key: string): void {
+  ownKey = key;
+  setPageKey(key);
+}
+
+/** Whether another window of this browser has signed in since: its session is that of all windows. */
+function isReplaced(): boolean {
+  const key = findKey();
+  return key !== null && key !== ownKey;
+}
+
+function findKey(): string | null {
   try {
-    return localStorage.getItem(rememberedKey) !== null;
+    return localStorage.getItem(keyName);
   } catch {
-    return true;
+    return null;
   }
 }
 
-function rememberSession(isThere: boolean): void {
+function rememberKey(key: string | undefined): void {
   try {
-    if (isThere) localStorage.setItem(rememberedKey, '1');
-    else localStorage.removeItem(rememberedKey);
+    if (key === undefined) localStorage.removeItem(keyName);
+    else localStorage.setItem(keyName, key);
   } catch {
-    // A browser without storage asks each time.
+    // A browser without storage asks for the token after each reload.
   }
 }

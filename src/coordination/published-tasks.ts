@@ -21,7 +21,8 @@ import {
 } from '../ports/published-tasks.ts';
 
 /** Creates the publisher of a gear's tasks. */
-export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublisher {
+export function publishTasks(gear: PublishedGear): TaskPublisher {
+  const { tasks, store, clock } = gear;
   const shared = store.shared!;
   const { process } = shared;
   /** The last published progress of each task, by task id. */
@@ -58,7 +59,8 @@ export function publishTasks({ tasks, store, clock }: PublishedGear): TaskPublis
   function renewOwnership(atMs: number): void {
     if (atMs - renewedMs < leaseMs / 3) return;
     renewedMs = atMs;
-    void writeCell(ownerPrefix + cellKey(process), { untilMs: atMs + leaseMs }, ownerKeepMs).then((isCommitted) => {
+    const liveness = { untilMs: atMs + leaseMs, layer: gear.layer };
+    void writeCell(ownerPrefix + cellKey(process), liveness, ownerKeepMs).then((isCommitted) => {
       if (!isCommitted) renewedMs = Number.NEGATIVE_INFINITY;
     });
   }

@@ -52,7 +52,14 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
   checkOptions('createSwitchgear', options, checks);
   const { log, policy } = options;
   const env = options.env ?? process.env;
-  const { policyEngine, publishTasks = true, spendsJointBudgets = true, haltActions, limitQuestions } = overrides;
+  const {
+    policyEngine,
+    publishTasks = true,
+    spendsJointBudgets = true,
+    haltActions,
+    limitQuestions,
+    layer = 'library',
+  } = overrides;
   const taken: AppliedPolicy = policyEngine?.apply(policy, env) ?? {
     settings: defaultSettings,
     ignored: [],
@@ -85,7 +92,8 @@ export function createRuntime(options: SwitchgearOptions, overrides: RuntimeOver
     budgets: spendsJointBudgets ? budgets : undefined,
     content,
     own: undefined,
-    counts: shared?.counters?.decisions(overrides.layer ?? 'library') ?? zeroDecisions(),
+    layer,
+    counts: shared?.counters?.decisions(layer) ?? zeroDecisions(),
     counters: shared?.counters,
     onDecided: undefined,
     logLevel: resolveLogLevel(log),

@@ -16,7 +16,7 @@ const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)(?::(\d
 
 /** Headers that decide about a request, so that a second one is refused. */
 const singleHeaders: ReadonlySet<string> = new Set([
-  ...['host', 'origin', 'authorization', 'cookie', 'x-switchgear', 'content-type'],
+  ...['host', 'origin', 'authorization', 'cookie', 'x-switchgear', 'x-switchgear-page', 'content-type'],
   ...['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'],
 ]);
 

@@ -54,12 +54,12 @@ async function readProcesses(store: CrossProcessStore): Promise<readonly StorePr
   const owners = await shared.read(ownerPrefix, publishedTasksMax);
   const atMs = clock.nowMs();
   return owners.flatMap(({ key, state }) => {
-    const { untilMs } = (state ?? {}) as Partial<ProcessLiveness>;
+    const { untilMs, layer = 'library' } = (state ?? {}) as Partial<ProcessLiveness>;
     if (untilMs === undefined) return [];
     const id = key.slice(ownerPrefix.length);
     const owned = tasks.get(id) ?? [];
     const agents = [...new Set(owned.map(({ agent }) => agent))].slice(0, agentNamesMax);
-    const kind = owned.some((task) => runTasks.has(task.id)) ? 'run' : 'library';
+    const kind = owned.some((task) => runTasks.has(task.id)) ? 'run' : layer;
     return [{ id, kind, untilMs, isAlive: untilMs > atMs, tasks: owned.length, agents }];
   });
 }

@@ -6,6 +6,7 @@ import type { Entry } from '../core/event.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import type { Clock } from './clock.ts';
+import type { MetricLayer } from './process-counts.ts';
 import type { Store } from './store.ts';
 
 /** The stored state of a running task. */
@@ -33,6 +34,8 @@ export interface LiveTask {
 /** The time until which a process counts as alive; the process renews it after a third of the lease. */
 export interface ProcessLiveness {
   readonly untilMs: number;
+  /** The layer of the gear that renewed it last; absent if an older version did. */
+  readonly layer?: MetricLayer;
 }
 
 /** The key prefix of published tasks. */
@@ -56,6 +59,7 @@ export interface PublishedGear {
   readonly tasks: ReadonlyMap<string, PublishedTask>;
   readonly store: Store;
   readonly clock: Clock;
+  readonly layer: MetricLayer;
 }
 
 /** Publishes the tasks of a gear; it gets every entry and every sweep. */

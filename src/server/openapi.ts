@@ -1,5 +1,6 @@
 /** Renders the routes as an OpenAPI document, from the schemas that check their requests. */
 
+import { pageKeyHeader } from './http/authenticate.ts';
 import type { Route } from './http/route.ts';
 
 /** Renders the document. */
@@ -21,6 +22,7 @@ export function renderOpenapi(routes: readonly Route[]): unknown {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
         session: { type: 'apiKey', in: 'cookie', name: 'switchgear-session-PORT' },
+        page: { type: 'apiKey', in: 'header', name: pageKeyHeader },
       },
       schemas: { Error: errorSchema },
     },
@@ -60,7 +62,7 @@ function renderOperation(route: Route): unknown {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
     },
-    security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
+    security: access === 'open' ? [] : [{ token: [] }, { session: [], page: [] }],
     'x-role': access,
   };
 }

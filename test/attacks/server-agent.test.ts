@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { createTestHome, type TestHome } from '../cli/run/run-cli.ts';
+import { collectOutput } from '../harness/child-output.ts';
 import { bin } from '../harness/switchgear-bin.ts';
 import { serve } from '../server/server-setup.ts';
 import { until } from '../supervisor/processes.ts';
@@ -77,6 +78,42 @@ test('below a run, a decision with a valid token is refused and reported; a halt
   assert.deepEqual([own.status, own.json.card.by, own.json.card.from.how], [200, 'ann', 'token']);
   child.kill('SIGTERM');
   await once(child, 'exit');
+  await server.close();
+  store.close();
+});
+
+/** A host that runs a hook and then a tool, which sends the request. */
+const host = `
+import { spawnSync } from 'node:child_process';
+const [hook, event, node, ...request] = process.argv.slice(1);
+spawnSync('sh', ['-c', hook], { input: event });
+const { stdout } = spawnSync('setsid', [node, '--input-type=module', '-e', process.env.CLIENT, 'x', ...request]);
+process.stdout.write(stdout);
+`;
+
+test('below an agent with hooks, a decision with a valid token is refused and reported', {
+  skip: !hasProc && 'the process of a connection is known on Linux only',
+  timeout: 60_000,
+}, async () => {
+  const place = home();
+  const store = sqliteStore({ path: place.store.slice('sqlite:'.length) });
+  store.putCard(question);
+  await store.shared.settled();
+  const server = await serve(store);
+  const hook = `'${process.execPath}' '${bin}' hook claude-code`;
+  const event = { hook_event_name: 'PreToolUse', session_id: 's-1', cwd: place.folder, tool_name: 'Read' };
+  const request = [process.execPath, `${server.port}`, server.token, '/api/cards/ask-1/answer'];
+  const line = [hook, JSON.stringify({ ...event, tool_use_id: 'c1', tool_input: {} }), ...request];
+  const child = spawn(process.execPath, ['--input-type=module', '-e', host, ...line], {
+    env: { ...process.env, HOME: place.folder, SWITCHGEAR_STORE: place.store, CLIENT: client },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const { out } = collectOutput(child);
+  await once(child, 'close');
+  assert.match(out(), /answer 403 operator_required/);
+  assert.equal(store.card('ask-1')?.state, 'open');
+  const [card] = store.cards().filter(({ id }) => id.startsWith('card-token-used-'));
+  assert.match(card?.evidence[0] ?? '', /sent a decision with the token of ann, and was refused/);
   await server.close();
   store.close();
 });

@@ -66,7 +66,7 @@ test('the reasons of a question leave out its headline and its arguments, which 
 
 test('the limit names its rule, or its setting with the place where it was set', () => {
   assert.deepEqual(limitOf(question), { rule: 'pay|ability:pay|confirm' });
-  assert.deepEqual(limitOf(halt), { text: '5 (default)' });
+  assert.deepEqual(limitOf(halt), { text: '5' }, 'an origin that is not known is not told');
   const counters = [
     {
       name: 'spend_cents',
@@ -86,6 +86,25 @@ test('the limit names its rule, or its setting with the place where it was set',
     'Spend',
     'Duration',
   ]);
+});
+
+test('a loop that halted before its points reached the limit is told by its sentence alone', () => {
+  const counters = [
+    { name: 'tool_loop', used: 18, limit: 24, setting: 'loop.halt_points', source: 'default' },
+    { name: 'tool_calls', used: 6, limit: 50, setting: 'task.max_tool_calls', source: 'default' },
+  ];
+  const loop: PageCard = { ...halt, code: 'tool_loop', details: { counters } };
+  assert.deepEqual(
+    shownCountersOf(loop).map(({ name }) => counterName(name)),
+    ['Tool calls'],
+  );
+  assert.equal(limitOf(loop), undefined, 'the limit of tool calls stopped nothing');
+  const reached = { ...loop, details: { counters: [{ ...counters[0]!, used: 24 }, counters[1]!] } };
+  assert.deepEqual(
+    shownCountersOf(reached).map(({ name }) => counterName(name)),
+    ['Loop', 'Tool calls'],
+  );
+  assert.deepEqual(limitOf(reached), { setting: 'loop.halt_points', text: '= 24 (default)' });
 });
 
 test('counters of which nothing is used are not shown, except the one of the halt', () => {

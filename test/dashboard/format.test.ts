@@ -8,8 +8,8 @@ import {
   formatCount,
   formatSpan,
   formatUsage,
+  libraryCode,
   splitName,
-  storeCode,
 } from '../../dashboard/src/logic/format.ts';
 
 test('a span has at most two units', () => {
@@ -40,9 +40,16 @@ test('one is not many', () => {
   );
 });
 
-test('the code for a store quotes its name', () => {
-  assert.equal(storeCode('sqlite:/a "b".db'), 'createSwitchgear({ store: sqliteStore({ path: "/a \\"b\\".db" }) })');
-  assert.match(storeCode('redis://host:6379'), /redisStore\(\{ url: "redis:\/\/host:6379" \}\)/);
+test('the code for a store is a whole program, and quotes its name', () => {
+  assert.match(
+    libraryCode('sqlite:/a "b".db'),
+    /from 'switchgear\/stores\/sqlite';\n\n.*\{ path: "\/a \\"b\\".db" \}\) \}\);$/,
+  );
+  assert.match(
+    libraryCode('redis://host:6379'),
+    /stores\/redis'[^]*await redisStore\(\{ url: "redis:\/\/host:6379" \}\)/,
+  );
+  assert.match(libraryCode('redis://host:6379?prefix=acme'), /\{ url: "redis:\/\/host:6379", prefix: "acme" \}/);
 });
 
 test('the end of a long name is never cut', () => {

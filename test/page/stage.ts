@@ -45,7 +45,7 @@ export async function playStage(served: Served): Promise<{ end(): void }> {
   };
   await playTasks(gear, ago);
   await playBreakers(gear, ago);
-  await playHistory(gear, store);
+  await playHistory(served, gear, store);
   playQuestions(gear);
   await playChains(served, store);
   const agents = [
@@ -64,10 +64,10 @@ export async function playStage(served: Served): Promise<{ end(): void }> {
   };
 }
 
-async function playHistory(gear: Switchgear, store: SqliteStore): Promise<void> {
+async function playHistory(served: Served, gear: Switchgear, store: SqliteStore): Promise<void> {
   const answers = [
-    ['approve', 'INV-2026-0117', undefined],
-    ['decline', 'INV-2026-0118', 'the supplier changed its bank account: call them first'],
+    ['approve', 'INV-2026-0117', []],
+    ['decline', 'INV-2026-0118', ['--note', 'the supplier changed its bank account: call them first']],
   ] as const;
   for (const [answer, invoice, note] of answers) {
     const pay = gear.guard('pay_invoice', async (_order: object) => invoice);
@@ -77,9 +77,15 @@ async function playHistory(gear: Switchgear, store: SqliteStore): Promise<void> 
       await sleep(20);
       card = store.cards().find(({ kind, state }) => kind === 'ask' && state === 'open');
     }
-    await gear.cards.answer(card.id, answer, 'ann', note);
+    await decide(served, [answer, card.id, ...note]);
     await asked;
   }
+}
+
+/** Answers a card as a person does in a terminal. */
+async function decide(served: Served, words: readonly string[]): Promise<void> {
+  const { code, out, err } = await served.run(['inbox', ...words]);
+  if (code !== 0) throw new Error(out + err);
 }
 
 /** Plays something as if it had happened so many seconds ago. */
@@ -209,6 +215,11 @@ async function playChains(served: Served, store: SqliteStore): Promise<void> {
     id: 'price_alert',
   });
   await chains.run(trade, {}, { id: 'alert-acme', wait: false });
+  const mail = ['ability:send_report|confirm|the report leaves the company'];
+  const weekly = chainOf(['collect', 'send_report'], mail, { id: 'weekly_report' });
+  const { card } = await chains.run(weekly, {}, { id: 'report-46', wait: false });
+  await decide(served, ['approve', card!, '--for', 'always']);
+  await chains.resume('report-46', { wait: false });
   await playDoubt(served, 'payout-november');
 }
 

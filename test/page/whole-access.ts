@@ -1,6 +1,10 @@
 /** Who gets onto the page and what they see there: tokens, roles, a server or a store that goes away. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
 import type { Card } from '../../src/core/card.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { startRedis, testWithRedis } from '../redis-server.ts';
@@ -73,6 +77,69 @@ testWithBrowser('an address leads to its view after the sign-in, also from anoth
   await card(/pay|t/).first().waitFor();
   await page.goto(`${served.origin}/#/no-such-view`);
   await page.getByRole('main').waitFor();
+  assert.deepEqual(problems, []);
+});
+
+testWithBrowser('another server of this machine gets the cookie of the page, and can do nothing with it', async () => {
+  const served = await servePage();
+  await putCards(served.openStore(), [question]);
+  const cookies: string[] = [];
+  // An agent may have started it: a page of it is of the same site, whatever its port.
+  const other = createServer((request, response) => {
+    cookies.push(request.headers.cookie ?? '');
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>dev server</title>');
+  });
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  after(() => other.close());
+  const { page } = await served.open();
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+  const cookie = cookies.find((each) => each.includes('switchgear-session-')) ?? '';
+  assert.notEqual(cookie, '', 'browsers send a cookie to every port');
+  const approve = { method: 'POST', body: '{"answer":"approve"}' };
+  const ownHeaders = { 'x-switchgear': '1', 'content-type': 'application/json' };
+  const headers = { cookie, ...ownHeaders };
+  const path = `${served.origin}/api/cards/ask-1/answer`;
+  assert.equal((await fetch(path, { ...approve, headers })).status, 401);
+  assert.equal((await fetch(`${served.origin}/api/cards`, { headers })).status, 401);
+  // The page itself reads, sends, frames and opens what it can.
+  const outcomes = await page.evaluate<readonly string[]>(`(async () => {
+    const tryOut = (options) => fetch(${JSON.stringify(path)}, { credentials: 'include', ...options })
+      .then(({ type, status }) => type + ' ' + status, () => 'refused');
+    const frame = document.createElement('iframe');
+    frame.src = ${JSON.stringify(`${served.origin}/`)};
+    document.body.append(frame);
+    await new Promise((resolve) => (frame.onload = frame.onerror = resolve));
+    let framed = 'refused';
+    try { framed = String(frame.contentDocument?.title ?? 'refused'); } catch {}
+    return [
+      await tryOut(${JSON.stringify({ ...approve, headers: ownHeaders })}),
+      await tryOut({ method: 'POST', mode: 'no-cors', body: '{"answer":"approve"}' }),
+      await tryOut({}),
+      framed,
+    ];
+  })()`);
+  assert.deepEqual(outcomes, ['refused', 'refused', 'refused', 'refused']);
+  const { json } = await served
+    .run(['inbox', 'list', '--json'])
+    .then(({ out }) => ({ json: JSON.parse(out) as { readonly state: string }[] }));
+  assert.deepEqual(
+    json.map(({ state }) => state),
+    ['open'],
+  );
+});
+
+testWithBrowser('a second window that signs in anew takes the first one along', async () => {
+  const served = await servePage();
+  const { page, problems } = await served.open({ expected: /401/ });
+  const second = await page.context().newPage();
+  await second.goto(await served.addToken('bob', 'viewer'));
+  await second.getByText('bob viewer').waitFor();
+  await page.getByRole('link', { name: 'Store' }).click();
+  await page.getByText('bob viewer').waitFor();
+  await page.getByText('Journal entries').waitFor();
+  await page.reload();
+  await page.getByText('bob viewer').waitFor();
   assert.deepEqual(problems, []);
 });
 

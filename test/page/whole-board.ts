@@ -122,7 +122,7 @@ testWithBrowser('a timeline has a table, a filter, an address of its own and an 
   const link = await page.getByRole('link', { name: 'Permalink' }).getAttribute('href');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Export as JSON lines' }).click(),
+    page.getByRole('button', { name: 'Export as JSON lines' }).click(),
   ]);
   const lines = readFileSync(await download.path(), 'utf8')
     .trim()

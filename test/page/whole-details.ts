@@ -129,3 +129,54 @@ testWithBrowser('a long list of tasks scrolls by the keys that scroll a page', a
   await untilShown(async () => (await scrolled()) === 0);
   assert.deepEqual(problems, []);
 });
+
+/** Counts the tones of the page, and keeps its notifications. */
+const attentionWatcher = `globalThis.tones = 0;
+globalThis.told = [];
+const OwnContext = globalThis.AudioContext;
+globalThis.AudioContext = class extends OwnContext {
+  constructor() { super(); tones++; }
+};
+globalThis.Notification = class {
+  static permission = 'granted';
+  static requestPermission = async () => 'granted';
+  constructor(title, { body }) { told.push(title + ': ' + body); }
+};
+Object.defineProperty(document, 'hidden', { get: () => true });`;
+
+testWithBrowser('a sound and a notification come by choice alone, and have no words of a card', async () => {
+  const served = await servePage();
+  const store = served.openStore();
+  const { page, pending, problems } = await served.open({
+    before: async (opened) => void (await opened.addInitScript({ content: attentionWatcher })),
+  });
+  const favicon = () => page.evaluate<string>('document.querySelector("link[rel=icon]").href');
+  const plain = await favicon();
+  await putCards(store, [makeQuestion('silent')]);
+  await untilShown(async () => (await pending().count()) === 1);
+  await untilShown(async () => (await favicon()) !== plain);
+  await page.waitForTimeout(1_000);
+  assert.deepEqual(await page.evaluate('[tones, told]'), [0, []], 'both are off at first');
+  await page.getByRole('button', { name: 'Sound: off' }).click();
+  await page.getByRole('button', { name: 'Notifications: off' }).click();
+  await page.getByRole('button', { name: 'Notifications: on' }).waitFor();
+  await putCards(store, [makeQuestion('loud')]);
+  await untilShown(async () => (await page.evaluate<readonly string[]>('told')).length > 0);
+  assert.deepEqual(await page.evaluate('[tones, told]'), [1, ['Switchgear: 1 new card.']]);
+  await page.reload();
+  await page.getByRole('button', { name: 'Sound: on' }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+testWithBrowser('a card tells what each of its buttons does, before one is pressed', async () => {
+  const served = await servePage();
+  await putCards(served.openStore(), [makeQuestion('first')]);
+  const { card, pending, problems } = await served.open();
+  const help = card('pay first?').getByText('What do these buttons do?');
+  await help.focus();
+  await help.press('Enter');
+  await card('pay first?').getByText('This call runs, once, with these arguments.').waitFor();
+  await card('pay first?').getByText('Nothing is decided, and the agent keeps waiting.').waitFor();
+  assert.equal(await pending().count(), 1);
+  assert.deepEqual(problems, []);
+});

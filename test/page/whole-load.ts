@@ -20,6 +20,9 @@ const makeCards = (many: number): readonly Card[] =>
     ...{ evidence: [`tool calls: ${at + 1} of ${at}`], actions: ['pause', 'dismiss'], state: 'open' },
   }));
 
+/** On a busy machine the longest of these tests takes minutes. */
+const long = { timeout: 300_000 };
+
 interface Frames {
   readonly longest: number;
   readonly median: number;
@@ -103,7 +106,7 @@ async function playBurst(store: CrossProcessStore, burst: number, isQuiet: () =>
   await sleep(1_000);
 }
 
-testWithBrowser('the memory of a page does not grow with the number of events', async (context) => {
+testWithBrowser('the memory of a page does not grow with the number of events', long, async (context) => {
   const served = await servePage();
   const { page, pending, problems } = await served.open();
   const store = served.openStore();

@@ -1,20 +1,14 @@
 /** Stories on one server: halts of a library, a chosen limit, equal questions, hooks, doubt, two people, a lost run. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after } from 'node:test';
 import { cardApprover } from '../../src/approvers/index.ts';
 import { leaseMs } from '../../src/core/limits.ts';
 import { createSwitchgear, type Switchgear } from '../../src/index.ts';
-import { collectOutput } from '../harness/child-output.ts';
-import { compiled } from '../harness/compiled.ts';
-import { bin } from '../harness/switchgear-bin.ts';
 import { isCi, missingService } from '../services.ts';
 import { until } from '../supervisor/processes.ts';
 import { patienceMs, testWithBrowser } from './browser.ts';
+import { runHook } from './hooked-call.ts';
 import { type Served, servePage, untilShown } from './served-page.ts';
 import { playDoubt } from './stage.ts';
 
@@ -169,29 +163,9 @@ testWithBrowser('a decision that comes too late says on the card who was first',
   assert.deepEqual([ann.problems, bob.problems], [[], []]);
 });
 
-/** Runs one hook of Claude Code below a host of its own: the answer must not come from below the host. */
-async function runHook(event: object): Promise<string> {
-  const policy = join(served.folder, 'hooks.toml');
-  writeFileSync(policy, 'rules = ["ability:Bash|confirm|a shell can do anything"]\n');
-  const line = `${process.execPath} ${bin} hook claude-code --timeout 60 --policy ${policy}`;
-  const input = JSON.stringify({ session_id: 's-1', cwd: served.folder, permission_mode: 'default', ...event });
-  const program = `import { spawnSync } from 'node:child_process';
-    const [, line, input] = process.argv;
-    process.stdout.write(spawnSync('sh', ['-c', line], { input, encoding: 'utf8' }).stdout);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program, line, input], {
-    cwd: served.folder,
-    env: { ...compiled, PATH: process.env.PATH, HOME: served.folder, SWITCHGEAR_STORE: served.store },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  });
-  const { out } = collectOutput(child);
-  await once(child, 'close');
-  return out();
-}
-
 testWithBrowser('the note of a decline reaches an agent with hooks', async () => {
   const { page, card, problems } = await served.open();
-  const answered = runHook({
+  const answered = runHook(served, served.store, {
     ...{ hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_use_id: 'c1' },
     tool_input: { command: 'make deploy' },
   });

@@ -15,14 +15,14 @@ import { playStage } from './stage.ts';
 /** The views, the words that tell that the data is there, and what is opened in them. */
 const views = {
   inbox: { address: '#/inbox', shows: 'Nordwind' },
-  history: { address: '#/history', shows: 'ann' },
-  standing: { address: '#/standing', shows: 'Standing approvals' },
+  history: { address: '#/history', shows: 'call them first' },
+  standing: { address: '#/standing', shows: 'weekly_report' },
   breakers: { address: '#/breakers', shows: 'web_search' },
   tasks: { address: '#/tasks', shows: 'supplier-report' },
   timeline: { address: '#/tasks/supplier-report', shows: 'read_file' },
   chains: { address: '#/chains', shows: 'payout-november' },
   chain: { address: '#/chains/payout-november', shows: 'transfer' },
-  store: { address: '#/store', shows: 'Store' },
+  store: { address: '#/store', shows: 'Journal entries' },
 } as const;
 
 const themes = ['light', 'dark'] as const;

@@ -9,7 +9,7 @@ export function Badge({ tone, icon, text }: { readonly tone: Tone; readonly icon
   return (
     <span class={`badge tone-${tone}`}>
       <Icon name={icon} />
-      {text}
+      {text.charAt(0).toUpperCase() + text.slice(1)}
     </span>
   );
 }

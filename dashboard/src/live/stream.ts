@@ -2,9 +2,9 @@
 
 import { batch } from '@preact/signals';
 import type { Entry } from '../../../src/core/event.ts';
-import { ownHeaders } from '../api.ts';
+import { makeOwnHeaders, onSignedOut } from '../api.ts';
 import { createEventReader, reconnectDelayMs, type StreamEvent } from '../logic/event-stream.ts';
-import { type Connection, connection, session } from '../state.ts';
+import { type Connection, connection } from '../state.ts';
 
 /** What one page tells the others. */
 type ChannelMessage =
@@ -100,10 +100,10 @@ async function readOnce(signal: AbortSignal): Promise<boolean> {
   let hasBegun = false;
   try {
     const response = await fetch('/api/events', {
-      headers: { ...ownHeaders, ...(lastSeq !== undefined && { 'last-event-id': String(lastSeq) }) },
+      headers: { ...makeOwnHeaders(), ...(lastSeq !== undefined && { 'last-event-id': String(lastSeq) }) },
       signal: AbortSignal.any([signal, silence.signal]),
     });
-    if (response.status === 401) session.value = 'none';
+    if (response.status === 401) onSignedOut();
     if (!response.ok || response.body === null) return false;
     const read = createEventReader();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -59,12 +59,25 @@ export function describeEquals({
   return { title: `${what}${times}${where}`, text: `${names}. One answer decides them all.` };
 }
 
-/** The counters of a card; a card without details has those of its verdict. */
-export function countersOf({ details, counters, code }: PageCard): readonly CardCounter[] {
-  if (details?.counters !== undefined) return details.counters;
+/**
+ * The counters of a card; a card without details has those of its verdict. A loop that was seen before its points
+ * reached the limit is told by its sentence alone.
+ */
+export function countersOf(card: PageCard): readonly CardCounter[] {
+  const { details, counters, code } = card;
+  if (details?.counters !== undefined) return details.counters.filter((each) => !isEarlyLoop(card, each));
   const { actual, limit } = counters;
   if (typeof actual !== 'number' || typeof limit !== 'number') return [];
   return [{ name: code === 'notice' ? 'used' : code, used: actual, limit }];
+}
+
+function isEarlyLoop({ kind, code }: PageCard, { name, used, limit }: CardCounter): boolean {
+  return kind === 'halt' && code === 'tool_loop' && name === code && limit !== undefined && used < limit;
+}
+
+/** Whether a task was halted for a loop whose points are below their limit: none of its other limits stopped it. */
+function isLoopByTurns(card: PageCard): boolean {
+  return card.details?.counters?.some((each) => isEarlyLoop(card, each)) ?? false;
 }
 
 /** The counters worth a look: the reached one, and those of which at least a hundredth is used. */
@@ -76,9 +89,17 @@ export function shownCountersOf(card: PageCard): readonly CardCounter[] {
 
 /** The name of a counter for people: `tool_calls` is `Tool calls`, `spend_cents` is `Spend`. */
 export function counterName(name: string): string {
+  if (Object.hasOwn(haltCounters, name)) return haltCounters[name]!;
   const words = name.replace(/_(?:cents|secs|ms)$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** Counters of halts that are named like their code. */
+const haltCounters: Readonly<Record<string, string>> = {
+  tool_loop: 'Loop',
+  output_loop: 'Equal outputs',
+  delegation_limit: 'Failed delegations',
+};
 
 /** The origin of the limit that was reached: a rule, or a setting with its value and the place where it was set. */
 export interface LimitOrigin {
@@ -91,11 +112,10 @@ export function limitOf(card: PageCard): LimitOrigin | undefined {
   const { rule } = card.counters;
   if (typeof rule === 'string') return { rule };
   const [counter] = countersOf(card);
-  if (counter?.limit === undefined) return undefined;
+  if (counter?.limit === undefined || isLoopByTurns(card)) return undefined;
   const value = formatQuantity(counter.limit, counter.unit);
-  const source = counter.source || 'default';
-  if (!counter.setting) return { text: `${value} (${source})` };
-  return { setting: counter.setting, text: `= ${value} (${source})` };
+  if (!counter.setting) return { text: value };
+  return { setting: counter.setting, text: `= ${value} (${counter.source || 'default'})` };
 }
 
 /** A rule as a person reads it: `ability:pay → confirm`, and the tool or chain that it is for. */

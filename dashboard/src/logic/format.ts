@@ -76,11 +76,25 @@ export function plainSentence(text: string): string {
   );
 }
 
-/** The code with which a program uses a store of this name. */
-export function storeCode(name: string): string {
+/** The code with which a program uses a store of this name; a password must be written into the address of Redis. */
+export function libraryCode(name: string): string {
   const path = /^sqlite:(.+)$/.exec(name)?.[1];
-  if (path !== undefined) return `createSwitchgear({ store: sqliteStore({ path: ${JSON.stringify(path)} }) })`;
-  return `createSwitchgear({ store: await redisStore({ url: ${JSON.stringify(name)} }) })`;
+  const { url, prefix } = splitRedisName(name);
+  const [factory, from, store] =
+    path === undefined
+      ? ['redisStore', 'redis', `await redisStore({ url: ${JSON.stringify(url)}${prefix} })`]
+      : ['sqliteStore', 'sqlite', `sqliteStore({ path: ${JSON.stringify(path)} })`];
+  return [
+    "import { createSwitchgear } from 'switchgear';",
+    `import { ${factory} } from 'switchgear/stores/${from}';`,
+    '',
+    `const gear = createSwitchgear({ store: ${store} });`,
+  ].join('\n');
+}
+
+function splitRedisName(name: string): { readonly url: string; readonly prefix: string } {
+  const [url = '', prefix] = name.split('?prefix=', 2);
+  return { url, prefix: prefix === undefined ? '' : `, prefix: ${JSON.stringify(prefix)}` };
 }
 
 /** Splits a name into the part that may be cut, and its end, which stays. */

@@ -148,7 +148,7 @@ function BreakerRow({
       </td>
       <td data-name="Trips">
         <span class="word">{formatNumber(trips)} in all</span>
-        <div class="dim note word">{formatNumber(tripsPerHour)} last hour</div>
+        <div class="dim note word">last hour: {formatNumber(tripsPerHour)}</div>
       </td>
       {isOperator.value && (
         <td class="is-full">

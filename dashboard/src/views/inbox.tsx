@@ -9,7 +9,7 @@ import { decideAll, select, selected, selectedCards, shownCards } from '../live/
 import { inbox, inboxLoading, loadMoreCards, reloadInbox, snoozedCount } from '../live/inbox-store.ts';
 import { useResource } from '../live/resource.ts';
 import { type AnswerButton, isIncomplete, listCommonAnswers } from '../logic/card-answers.ts';
-import { formatCount, storeCode } from '../logic/format.ts';
+import { formatCount, libraryCode } from '../logic/format.ts';
 import { describeMore, type PageCard } from '../logic/inbox-model.ts';
 import { encodePart } from '../logic/route.ts';
 import { isOperator } from '../state.ts';
@@ -69,8 +69,11 @@ function NoCards() {
     <EmptyState icon="check" title="No open cards.">
       <p>A card appears here when an agent is stopped, or asks before it acts. Try:</p>
       <CommandLine text={'switchgear run -- claude -p "…"'} />
-      <p>Runs, hooks and chains are seen by themselves. A program with the library needs this store:</p>
-      <CommandLine text={storeCode(loaded.value.value?.store ?? 'sqlite:agents.db')} />
+      <p>
+        Runs, hooks, chains, the MCP proxy and the gateway are seen by themselves. A program with the library needs this
+        store:
+      </p>
+      <CommandLine text={libraryCode(loaded.value.value?.store ?? 'sqlite:agents.db')} />
     </EmptyState>
   );
 }

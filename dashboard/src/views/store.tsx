@@ -1,13 +1,13 @@
 /** The view Store: whether it answers, how full it is, which processes and agents use it, and alerts. */
 
-import type { StoreAnswer } from '../../../src/operator/board/answers.ts';
+import type { StoreAnswer, StoreProcess } from '../../../src/operator/board/answers.ts';
 import { Badge } from '../components/badge.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { CommandLine, EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { Meter } from '../components/meter.tsx';
 import { Ago, Until } from '../components/time.tsx';
 import { useResource } from '../live/resource.ts';
-import { formatCount, formatNumber } from '../logic/format.ts';
+import { formatCount, formatNumber, libraryCode } from '../logic/format.ts';
 import { formatRoute } from '../logic/route.ts';
 import { connection } from '../state.ts';
 import type { View } from './view.ts';
@@ -81,7 +81,17 @@ function Size({ value: { journal, size } }: { readonly value: StoreAnswer }) {
   );
 }
 
-function Processes({ value: { processes, agents } }: { readonly value: StoreAnswer }) {
+/** What a process is, in words. */
+const processWords: Readonly<Record<StoreProcess['kind'], string>> = {
+  library: 'library',
+  run: 'switchgear run',
+  hook: 'hook',
+  chain: 'chain',
+  mcp: 'MCP proxy',
+  gateway: 'gateway',
+};
+
+function Processes({ value: { store, processes, agents } }: { readonly value: StoreAnswer }) {
   const hasLibrary = processes.some(({ kind, isAlive }) => kind === 'library' && isAlive);
   // A process that ended in order left no task behind.
   const shown = processes.filter(({ isAlive, tasks }) => isAlive || tasks > 0);
@@ -92,7 +102,7 @@ function Processes({ value: { processes, agents } }: { readonly value: StoreAnsw
       {shown.length + agents.length === 0 ? (
         <EmptyState icon="screen" title="No process uses this store now.">
           <p>
-            <code>switchgear run</code>, hooks and chains use it by themselves. Try:
+            <code>switchgear run</code>, hooks, chains, the MCP proxy and the gateway use it by themselves. Try:
           </p>
           <CommandLine text="switchgear run -- claude -p 'tidy the readme'" />
         </EmptyState>
@@ -101,7 +111,7 @@ function Processes({ value: { processes, agents } }: { readonly value: StoreAnsw
           <DataTable name="Processes and agents" columns={['Kind', 'Name', 'State', 'Tasks']}>
             {shown.map(({ id, kind, isAlive, untilMs, tasks, agents: names }) => (
               <tr key={id}>
-                <td data-name="Kind">{kind === 'run' ? 'switchgear run' : 'library'}</td>
+                <td data-name="Kind">{processWords[kind]}</td>
                 <th scope="row">
                   {names.length === 0 ? 'a program' : names.join(', ')}
                   <div class="dim note">{id}</div>
@@ -140,26 +150,21 @@ function Processes({ value: { processes, agents } }: { readonly value: StoreAnsw
       {endedCount > 0 && (
         <p class="hint">{formatCount(endedCount, 'process', 'processes')} of the last minutes have ended.</p>
       )}
-      {!hasLibrary && <LibraryNote />}
+      {!hasLibrary && <LibraryNote store={store} />}
     </section>
   );
 }
 
 /** How a program is seen here. */
-function LibraryNote() {
+function LibraryNote({ store }: { readonly store: string }) {
   return (
     <div class="panel library-note">
       <h3>No library process is seen</h3>
       <p>A program that uses Switchgear as a library is seen here once it was given this store, and has a task:</p>
-      <CommandLine
-        text={
-          "import { createSwitchgear } from 'switchgear';\nimport { sqliteStore } from 'switchgear/stores/sqlite';\n\n" +
-          "const gear = createSwitchgear({ store: sqliteStore({ path: 'agents.db' }) });"
-        }
-      />
+      <CommandLine text={libraryCode(store)} />
       <p class="hint">
-        Give the path of this store, or start the server with <code>--store sqlite:agents.db</code>. The guides “Sharing
-        state between processes” (docs/guides/one-machine.md) and “Redis” (docs/guides/fleet.md) tell more.
+        The guides “Sharing state between processes” (docs/guides/one-machine.md) and “Redis” (docs/guides/fleet.md)
+        tell more.
       </p>
     </div>
   );

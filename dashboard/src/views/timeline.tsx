@@ -3,6 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { OperatorTask, RowMark, TimelineRow } from '../../../src/operator/board/answers.ts';
+import { apiFile, errorText } from '../api.ts';
 import { ChartFigure } from '../components/data-table.tsx';
 import { EmptyState, ErrorNote, LoadingNote } from '../components/empty-state.tsx';
 import { EventType } from '../components/event-type.tsx';
@@ -20,7 +21,7 @@ import { encodePart, formatRoute } from '../logic/route.ts';
 import { findVisible } from '../logic/task-tree.ts';
 import { listUsages } from '../logic/task-words.ts';
 import { hasCalls, makeBurn, makeTracks } from '../logic/timeline-model.ts';
-import { nowMs } from '../state.ts';
+import { announce, nowMs } from '../state.ts';
 import type { ViewProps } from './view.ts';
 
 interface TimelineProps {
@@ -59,9 +60,7 @@ export function Timeline({ id, query }: TimelineProps) {
           Only refused or failed
         </label>
         <a href={formatRoute('tasks', id, { ...(onlyTrouble && { only: 'trouble' }), ...entry })}>Permalink</a>
-        <a href={`/api/tasks/${encodePart(id)}/timeline?format=jsonl`} download="timeline.jsonl">
-          Export as JSON lines
-        </a>
+        <ExportButton id={id} />
       </div>
       {error !== undefined && <ErrorNote text={error} onRetry={timeline.reload} />}
       {!isLoaded ? (
@@ -138,6 +137,32 @@ function TaskSummary({ id, task, answer, onChange }: TaskSummaryProps) {
     </section>
   );
 }
+
+/** Saves the journal of the task as a file. A plain link would not have the key of the page. */
+function ExportButton({ id }: { readonly id: string }) {
+  const isBusy = useSignal(false);
+  const save = async () => {
+    isBusy.value = true;
+    try {
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(await apiFile(`/api/tasks/${encodePart(id)}/timeline?format=jsonl`));
+      link.download = 'timeline.jsonl';
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), revokeAfterMs);
+    } catch (error) {
+      announce(errorText(error), 'bad');
+    }
+    isBusy.value = false;
+  };
+  return (
+    <button type="button" class="small" disabled={isBusy.value} onClick={() => void save()}>
+      Export as JSON lines
+    </button>
+  );
+}
+
+/** How long the browser may take to begin to save a file. */
+const revokeAfterMs = 60_000;
 
 function NoEntries({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) return <EmptyState icon="check" title="Nothing was refused and nothing failed." />;

@@ -4,8 +4,9 @@ import type { Cost } from '../../core/action.ts';
 import { type MetricLayer, zeroDecisions } from '../../ports/process-counts.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Counts the decisions of a gear from now on as those of a layer. */
+/** Makes a gear one of a layer: its decisions are counted there from now on. */
 export function setMetricLayer(runtime: Runtime, layer: MetricLayer): void {
+  runtime.layer = layer;
   runtime.counts = runtime.counters?.decisions(layer) ?? zeroDecisions();
 }
 

@@ -64,7 +64,8 @@ export interface Runtime {
   /** Custom controls, once there are any. */
   own: BoundCustomControls | undefined;
 
-  /** The decisions of this gear, counted for metrics. */
+  /** The layer of this gear, and its decisions, counted for metrics. */
+  layer: MetricLayer;
   counts: DecisionCounts;
   /** Learns how long each decision takes; absent = decisions are not timed. */
   onDecided: ((outcome: Verdict['kind'], ms: number) => void) | undefined;

@@ -70,7 +70,7 @@ export function openCard(
   atMs: number,
   input?: string,
 ): Card {
-  const opened = { ...describeCardTask(runtime, task, atMs), ...card };
+  const opened = { ...describeCardTask(runtime, task, atMs, card), ...card };
   const { expiresAtMs = atMs } = card;
   if (input !== undefined) {
     runtime.inputs.set(card.id, input);

@@ -3,6 +3,7 @@
 import type { Card } from '../../core/card.ts';
 import { microsPerCent } from '../../core/controls/budget/budget.ts';
 import { publishedTasksMax } from '../../core/limits.ts';
+import { describeOpening } from '../../core/messages/entry-words.ts';
 import { formatCents } from '../../core/quote.ts';
 import type { AlertSettings } from '../../core/settings.ts';
 import { type LiveTask, livePrefix } from '../../ports/published-tasks.ts';
@@ -88,7 +89,7 @@ function findBreakerCauses(breaker: StoredBreaker, settings: AlertSettings): rea
     });
   }
   if (state !== 'CLOSED' && openMs > settings.timeInOpenSecs * 1000) {
-    const why = held ? 'held by hand' : sanitizeText(cause).slice(0, nameMax);
+    const why = held ? 'held by hand' : sanitizeText(describeOpening(cause)).slice(0, nameMax);
     causes.push({
       ...{ rule: 'BreakerOpen', key, subject, value: openMs / 1000, limit: settings.timeInOpenSecs, repeats: true },
       evidence: [`${subject} has been open for ${formatTimeSpan(openMs)}${why === '' ? '' : `: ${why}`}`, look],

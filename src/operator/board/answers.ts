@@ -2,6 +2,7 @@
 
 import type { StandingApproval } from '../../chains/run/approval/standing-approval.ts';
 import type { Entry } from '../../core/event.ts';
+import type { MetricLayer } from '../../ports/process-counts.ts';
 import type { StoreSize } from '../../ports/store-size.ts';
 
 export type { StandingApproval };
@@ -173,8 +174,8 @@ export interface TimelineRows {
 /** A process with tasks. */
 export interface StoreProcess {
   readonly id: string;
-  /** `run`: a supervisor of `switchgear run`. `library`: a program that was given the store. */
-  readonly kind: 'run' | 'library';
+  /** `library`: a program that was given the store. The others are commands: `run`, `chain`, `mcp`, `gateway`. */
+  readonly kind: MetricLayer;
   /** The process reports itself until this time of the store, and renews it. */
   readonly untilMs: number;
   readonly isAlive: boolean;

@@ -189,7 +189,7 @@ function describeDetails(card: Card, history: CardHistory, run: RunRecord | unde
 /** The counters of a card: the reached limit first, as the halt counted it. */
 function listCounters({ counts = [], counters, raise, code }: Card): readonly CounterView[] {
   const { actual, limit } = counters;
-  const isReached = ({ setting }: CardCounter) => setting === raise?.setting;
+  const isReached = ({ name, setting }: CardCounter) => setting === raise?.setting || name === code;
   const reached = counts.find(isReached);
   const rest = counts.filter((each) => !isReached(each));
   const first =

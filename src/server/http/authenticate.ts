@@ -6,6 +6,12 @@ import type { CrossProcessStore } from '../../ports/store.ts';
 import { failedAddressesMax, failedTokenDelayMs, failedTokensMax, failedTokensWindowMs } from './limits.ts';
 import { findSession, findToken, type Role, type TokenRecord } from './tokens.ts';
 
+/**
+ * The header with the key of a page, beside its cookie. Browsers send a cookie to every port of a machine, so that
+ * another server of this machine, such as one that an agent has started, learns the cookie; it never learns the key.
+ */
+export const pageKeyHeader = 'x-switchgear-page';
+
 /** The holder of a valid token. */
 export interface Principal {
   readonly token: TokenRecord;
@@ -71,10 +77,12 @@ export function createAuthenticator(
         const token = await checkToken(request, text ?? '');
         return { token, role: token.role };
       }
-      const session = findCookie(request, this.cookieName);
-      const token = session === undefined ? undefined : await findSession(store, own, session);
+      const id = findCookie(request, this.cookieName);
+      const pageKey = request.headers[pageKeyHeader];
+      if (id === undefined || typeof pageKey !== 'string') throw unauthorizedError();
+      const token = await findSession(store, own, { id, pageKey });
       if (token === undefined) throw unauthorizedError();
-      return { token, role: token.role, session: session! };
+      return { token, role: token.role, session: id };
     },
   };
 }

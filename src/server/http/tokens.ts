@@ -32,6 +32,8 @@ interface SessionRecord {
   readonly token: string;
   /** The hash of the token: a new token of the same name does not revive the session. */
   readonly hash: string;
+  /** The hash of the key of its page. */
+  readonly pageHash: string;
   readonly untilMs: number;
 }
 
@@ -122,10 +124,19 @@ async function readRecord(
   return secretNamePattern.test(name) ? readCell<TokenRecord>(store, tokenKey(name)) : undefined;
 }
 
-/** Opens a session of a token and returns its id. A token has at most 32 sessions, and the oldest one ends. */
-export async function openSession(store: CrossProcessStore, { name, hash }: TokenRecord): Promise<string> {
+/** The two secrets of a session. */
+export interface OpenedSession {
+  /** For the cookie, which scripts cannot read, but browsers send to every port of this machine. */
+  readonly id: string;
+  /** For the page, which other ports cannot read. */
+  readonly pageKey: string;
+}
+
+/** Opens a session of a token. A token has at most 32 sessions, and the oldest one ends. */
+export async function openSession(store: CrossProcessStore, { name, hash }: TokenRecord): Promise<OpenedSession> {
   const id = randomBytes(32).toString('base64url');
-  const session: SessionRecord = { token: name, hash, untilMs: store.clock.nowMs() + sessionKeepMs };
+  const { secret: pageKey, hash: pageHash } = makeSecret();
+  const session: SessionRecord = { token: name, hash, pageHash, untilMs: store.clock.nowMs() + sessionKeepMs };
   await changeCell<SessionRecord>(store, sessionKey(id), () => session, sessionKeepMs);
   let ended: readonly string[] = [];
   const add = (before: readonly string[] | null) => {
@@ -135,17 +146,18 @@ export async function openSession(store: CrossProcessStore, { name, hash }: Toke
   };
   await changeCell<readonly string[]>(store, sessionListPrefix + hash, add, sessionKeepMs);
   for (const key of ended) await endSession(store, key);
-  return id;
+  return { id, pageKey };
 }
 
-/** Finds the token of a session; undefined if the session is over or its token is revoked. */
+/** Finds the token of a session; undefined if the session is over, its token is revoked or the key is not its own. */
 export async function findSession(
   store: CrossProcessStore,
   own: readonly TokenRecord[],
-  id: string,
+  { id, pageKey }: OpenedSession,
 ): Promise<TokenRecord | undefined> {
   const session = await readCell<SessionRecord>(store, sessionKey(id));
   if (session === undefined || store.clock.nowMs() >= session.untilMs) return undefined;
+  if (!hasHash(pageKey, session.pageHash)) return undefined;
   const record = await readRecord(store, own, session.token);
   return record?.hash === session.hash ? record : undefined;
 }

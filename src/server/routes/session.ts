@@ -1,4 +1,4 @@
-/** The routes of sessions: a token is exchanged for a cookie that scripts cannot read. */
+/** The routes of sessions: a token is exchanged for a cookie that scripts cannot read, and the key of the page. */
 
 import { sessionKeepMs } from '../http/limits.ts';
 import { textAnswer } from '../http/respond.ts';
@@ -13,13 +13,15 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Exchange a token for a session cookie.',
     access: 'open',
     body: objectSchema({ token: { type: 'string', minLength: 1, maxLength: 200 } }, 'token'),
-    answer: 'The name of the person and the role of the token; the cookie is HttpOnly and SameSite=Strict.',
+    answer:
+      'The name of the person, the role of the token, and pageKey, which requests with the cookie send as ' +
+      'x-switchgear-page; the cookie is HttpOnly and SameSite=Strict.',
     async handle({ context, body, request, nameHolder }) {
       const { store, authenticator } = context;
       const record = await authenticator.checkToken(request, body.token!);
-      const id = await openSession(store, record);
+      const { id, pageKey } = await openSession(store, record);
       const cookie = makeCookie({ context, request }, id, Math.floor(sessionKeepMs / 1000));
-      const text = JSON.stringify({ name: nameHolder(record), role: record.role });
+      const text = JSON.stringify({ name: nameHolder(record), role: record.role, pageKey });
       return textAnswer('application/json; charset=utf-8', text, { headers: { 'set-cookie': cookie } });
     },
   }),

@@ -47,6 +47,37 @@ test('the card of a halt has agent, time, counters, the origin of each limit, an
   store.close();
 });
 
+test('a halt by a worker or by equal outputs names the setting of its limit and where it was set', async () => {
+  const store = openFileStore();
+  const gear = createSwitchgear({
+    ...{ agent: 'lead', store, log: 'silent', env: {} },
+    policy: { delegation: { max_failures: 3 } },
+  });
+  await gear.task(async () => {
+    for (let at = 0; at < 4; at++) await gear.delegate('chef', () => 'I cannot draw charts.');
+  });
+  const task = gear.startTask({ id: 'writer' });
+  for (let at = 0; at < 3; at++) task.observe({ type: 'assistant', text: 'the same words again' });
+  await store.shared.settled();
+  const history = await createCardHistoryReader(store)();
+  const halts = (await readCards(store)).filter(({ kind }) => kind === 'halt');
+  const views = await viewCards(
+    store,
+    history,
+    halts.map((card) => ({ card, equals: [] })),
+  );
+  const reached = views.map(({ details }) => details.counters[0]!);
+  assert.deepEqual(
+    reached.map(({ name, used, limit, setting, source }) => [name, used, limit, setting, source]).toSorted(),
+    [
+      ['delegation_limit', 3, 3, 'delegation.max_failures', 'the policy of the program'],
+      ['output_loop', 3, 3, 'loop.window_size', 'default'],
+    ],
+  );
+  gear.dispose();
+  store.close();
+});
+
 test('cards are sorted by risk and waiting time; equal ones fold, questions only about the same call', () => {
   const halt: Card = { ...ask, id: 'h1', kind: 'halt', code: 'tool_call_limit', counters: { actual: 51, limit: 50 } };
   const notice: Card = { ...ask, id: 'n', kind: 'notice', code: 'notice', risk: 'high', openedWallMs: 3 };

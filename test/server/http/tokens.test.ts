@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addToken, listTokens, revokeToken } from '../../../src/server/http/tokens.ts';
 import { bothStores, testOn } from '../../stores/both-stores.ts';
-import { send, serve } from '../server-setup.ts';
+import { send, serve, type TestServer } from '../server-setup.ts';
 
 const { kinds, newPlace } = bothStores();
 
@@ -23,11 +23,11 @@ for (const [name, open] of Object.entries(kinds)) {
     const [cookie = ''] = exchanged.headers['set-cookie'] ?? [];
     assert.match(cookie, /^switchgear-session-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
     const [session = ''] = cookie.split(';');
-    const asSession = { authorization: '', cookie: session };
+    const asSession = { authorization: '', cookie: session, 'x-switchgear-page': exchanged.json.pageKey };
     assert.equal((await servers[0].send('GET', '/api/session', undefined, asSession)).json.name, 'bob');
     const sameSession = session.replace(/^[^=]+/, `switchgear-session-${servers[1].port}`);
     const elsewhere = await servers[1].send('GET', '/api/session', undefined, {
-      authorization: '',
+      ...asSession,
       cookie: sameSession,
     });
     assert.equal(elsewhere.json.name, 'bob');
@@ -45,6 +45,32 @@ for (const [name, open] of Object.entries(kinds)) {
     for (const store of [one, other]) store.close();
   });
 }
+
+/** The headers of a page with a session. */
+type SessionHeaders = Readonly<Record<'authorization' | 'cookie' | 'x-switchgear-page', string>>;
+
+async function login({ send }: TestServer, token: string): Promise<SessionHeaders> {
+  const { headers, json } = await send('POST', '/api/session', { token }, { authorization: '' });
+  const [cookie = ''] = (headers['set-cookie']?.[0] ?? '').split(';');
+  return { authorization: '', cookie, 'x-switchgear-page': json.pageKey };
+}
+
+test('the cookie of a session is worth nothing without the key of its page', async () => {
+  const store = await kinds['in a file'](newPlace());
+  const server = await serve(store);
+  const [ann, bob] = [await login(server, server.token), await login(server, server.token)];
+  const status = async (headers: object) => (await server.send('GET', '/api/status', undefined, { ...headers })).status;
+  assert.equal(await status(ann), 200);
+  const { 'x-switchgear-page': key, ...cookieAlone } = ann;
+  assert.equal(await status(cookieAlone), 401);
+  for (const wrong of ['', 'x', `${key}x`, bob['x-switchgear-page']])
+    assert.equal(await status({ ...ann, 'x-switchgear-page': wrong }), 401, wrong);
+  assert.equal(await status({ ...ann, cookie: '' }), 401, 'the key alone');
+  const stored = JSON.stringify(await store.shared.read('server-session', 100));
+  assert.ok(stored.includes('pageHash') && !stored.includes(key), 'the store has its hash');
+  await server.close();
+  store.close();
+});
 
 test('the store has only hashes; a card reports a token of an operator', async () => {
   const store = await kinds['in a file'](newPlace());
@@ -65,9 +91,7 @@ test('the store has only hashes; a card reports a token of an operator', async (
 test('a session ends with its logout, and a printed token with its server', async () => {
   const store = await kinds['in a file'](newPlace());
   const first = await serve(store);
-  const { headers } = await first.send('POST', '/api/session', { token: first.token }, { authorization: '' });
-  const [cookie = ''] = (headers['set-cookie']?.[0] ?? '').split(';');
-  const asSession = { authorization: '', cookie };
+  const asSession = await login(first, first.token);
   assert.equal((await first.send('GET', '/api/status', undefined, asSession)).status, 200);
   const other = await serve(store);
   assert.equal(
@@ -79,8 +103,8 @@ test('a session ends with its logout, and a printed token with its server', asyn
   assert.deepEqual((await first.send('DELETE', '/api/session', undefined, asSession)).json, { ended: true });
   assert.equal((await first.send('GET', '/api/status', undefined, asSession)).status, 401);
   const foreign = { host: `127.0.0.1:${first.port}`, origin: 'http://evil.example', 'x-switchgear': '1' };
-  const login = JSON.stringify({ token: first.token });
-  assert.equal((await send(first.port, 'POST', '/api/session', login, foreign)).status, 403);
+  const body = JSON.stringify({ token: first.token });
+  assert.equal((await send(first.port, 'POST', '/api/session', body, foreign)).status, 403);
   for (const server of [first, other]) await server.close();
   store.close();
 });
@@ -89,19 +113,15 @@ test('a token has at most 32 sessions, of which the oldest ends for a new one', 
   const store = await kinds['in a file'](newPlace());
   const server = await serve(store);
   const token = await addToken(store, 'bob', 'viewer', 'ann');
-  const cookies: string[] = [];
-  const login = async (text: string) => {
-    const { headers } = await server.send('POST', '/api/session', { token: text }, { authorization: '' });
-    return (headers['set-cookie']?.[0] ?? '').split(';')[0]!;
-  };
-  const own = await login(server.token);
-  for (let at = 0; at < 40; at++) cookies.push(await login(token));
-  const check = async (cookie: string) =>
-    (await server.send('GET', '/api/session', undefined, { authorization: '', cookie })).status;
-  const statuses = await Promise.all(cookies.map(check));
+  const sessions: SessionHeaders[] = [];
+  const own = await login(server, server.token);
+  for (let at = 0; at < 40; at++) sessions.push(await login(server, token));
+  const check = async (session: SessionHeaders) =>
+    (await server.send('GET', '/api/session', undefined, session)).status;
+  const statuses = await Promise.all(sessions.map(check));
   assert.deepEqual(
     statuses.map((status) => status === 200),
-    cookies.map((_, at) => at >= 8),
+    sessions.map((_, at) => at >= 8),
   );
   assert.equal(await check(own), 200, 'sessions of another token stay');
   assert.equal((await store.shared.read('server-session/', 100)).filter(({ state }) => state !== null).length, 33);

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId } from 'preact/hooks';
 import { Dialog, TextDialog } from '../../components/dialog.tsx';
 import { decide, snooze } from '../../live/decisions.ts';
+import { describeAnswer, snoozeMeaning } from '../../logic/answer-meanings.ts';
 import {
   type AnswerBody,
   type AnswerButton,
@@ -69,14 +70,22 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
           class={button.tone}
           disabled={isDisabled(button)}
           aria-keyshortcuts={button.key}
+          title={describeAnswer(card, button.action)}
           onClick={() => press(button)}
         >
           {button.label}
         </button>
       ))}
-      <button type="button" disabled={isBusy} aria-keyshortcuts="n" onClick={() => (dialog.value = 'snooze')}>
+      <button
+        type="button"
+        disabled={isBusy}
+        aria-keyshortcuts="n"
+        title={snoozeMeaning}
+        onClick={() => (dialog.value = 'snooze')}
+      >
         Not now…
       </button>
+      <ButtonHelp card={card} answers={answers} />
       {dialog.value === 'snooze' && (
         <SnoozeDialog
           onClose={() => (dialog.value = undefined)}
@@ -99,6 +108,27 @@ export function CardActions({ card, isBusy }: CardActionsProps) {
         />
       )}
     </div>
+  );
+}
+
+/** What each button does; titles alone are for those who point with a mouse. */
+function ButtonHelp({ card, answers }: { readonly card: PageCard; readonly answers: readonly AnswerButton[] }) {
+  return (
+    <details class="button-help">
+      <summary>What do these buttons do?</summary>
+      <dl>
+        {answers.map(({ action, label }) => (
+          <div key={action}>
+            <dt>{label.replace('…', '')}</dt>
+            <dd>{describeAnswer(card, action)}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>Not now</dt>
+          <dd>{snoozeMeaning}</dd>
+        </div>
+      </dl>
+    </details>
   );
 }
 

@@ -43,7 +43,7 @@ export function ClosedCard({ card }: { readonly card: PageCard }) {
         {from?.how === 'unattended' && <span>unattended</span>}
       </p>
       {causes.length > 0 && <p class="closed-effect">{causes.join(' · ')}</p>}
-      {note !== undefined && effect?.includes(note) !== true && <p class="closed-note">“{note}”</p>}
+      {note !== undefined && effect?.includes(note) !== true && <p class="closed-note">Note: “{note}”</p>}
       {effect !== undefined && <p class="closed-effect">{effect}</p>}
     </article>
   );
