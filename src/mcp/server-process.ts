@@ -6,7 +6,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { systemClock, wait } from '../platform/system-clock.ts';
+import { systemClock, waitFor } from '../platform/system-clock.ts';
 import { uniqueId } from '../platform/unique-id.ts';
 import type { ProcessExit } from '../supervisor/child.ts';
 import { endTree } from '../supervisor/end-tree.ts';
@@ -40,7 +40,7 @@ export async function startServerProcess(
   // A descendant may keep the output open after the server has exited.
   const closed = once(child, 'close');
   const ended = exited.then(async (exit) => {
-    await Promise.race([closed, wait(systemClock, endSignalMs)]);
+    await waitFor(systemClock, closed, endSignalMs);
     return exit;
   });
   child.stdin.on('error', () => undefined); // Its exit reports that the server is gone.
@@ -60,7 +60,7 @@ export async function startServerProcess(
     ended,
     async end() {
       child.stdin.end();
-      await Promise.race([exited, wait(systemClock, endMs)]);
+      await waitFor(systemClock, exited, endMs);
       ending ??= finish('SIGTERM');
       await ending;
     },

@@ -1,7 +1,7 @@
 /** Relays between a client of lines, as on stdin and stdout, and a server. */
 
 import { PassThrough, type Writable } from 'node:stream';
-import { systemClock, wait } from '../platform/system-clock.ts';
+import { systemClock, wait, waitFor } from '../platform/system-clock.ts';
 import { limitYoungHeap } from '../platform/young-heap.ts';
 import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
 import {
@@ -228,7 +228,7 @@ class StdioProxy {
     const reason = this.#options.stopSignal?.reason as unknown;
     if (cause === 'client') {
       // Calls that wait for the judge are passed on before.
-      await Promise.race([this.#session.opening, wait(systemClock, endMs)]);
+      await waitFor(systemClock, this.#session.opening, endMs);
       await this.#server.end();
     } else await this.#server.signal(reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
     return this.#server.ended;

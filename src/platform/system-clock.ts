@@ -49,6 +49,16 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
   });
 }
 
+/** Waits for a promise, for some milliseconds at most. Nothing is left that keeps the process alive. */
+export async function waitFor(clock: Clock, promise: Promise<unknown> | undefined, mostMs: number): Promise<void> {
+  const limit = new AbortController();
+  try {
+    await Promise.race([promise, wait(clock, mostMs, limit.signal)]);
+  } finally {
+    limit.abort();
+  }
+}
+
 const tickMs = 10;
 const callsPerRead = 64;
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { timerMaxMs } from '../../src/core/limits.ts';
-import { coarseClock, systemClock } from '../../src/platform/system-clock.ts';
+import { coarseClock, systemClock, waitFor } from '../../src/platform/system-clock.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { promisesSettled, simulatedClock } from '../../src/testing/simulated-clock.ts';
 
@@ -24,6 +24,15 @@ function counted() {
   };
   return { clock, looks, coarse: coarseClock(under) };
 }
+
+test('a wait for a promise that is over leaves no timer, which would keep the process alive', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  await waitFor(systemClock, Promise.resolve(), 600_000);
+  await assert.rejects(waitFor(systemClock, Promise.reject(new Error('broken')), 600_000), /broken/);
+  assert.equal(timers(), before);
+  await waitFor(systemClock, new Promise(() => undefined), 1);
+});
 
 test('the coarse clock reads the underlying clock once for many calls', () => {
   const { looks, coarse } = counted();

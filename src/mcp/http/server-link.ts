@@ -8,7 +8,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { PassThrough, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { EventSplitter } from '../../http/event-stream.ts';
-import { systemClock, wait } from '../../platform/system-clock.ts';
+import { systemClock, wait, waitFor } from '../../platform/system-clock.ts';
 import type { ProcessExit } from '../../supervisor/child.ts';
 import {
   backlogBytesMax,
@@ -82,9 +82,7 @@ export class HttpServerLink implements ServerLink {
   }
 
   async end(): Promise<void> {
-    const limit = new AbortController();
-    await Promise.race([this.#finish(), wait(systemClock, endMs, limit.signal)]);
-    limit.abort();
+    await waitFor(systemClock, this.#finish(), endMs);
     this.#closing.abort();
     const sessionId = this.#sessionId;
     this.#sessionId = undefined;
@@ -139,10 +137,8 @@ export class HttpServerLink implements ServerLink {
     this.#exchanges.add(done);
     void done.then(() => this.#exchanges.delete(done));
     const isWaitedFor = wanted.size === 0 || message?.method === 'initialize';
-    const limit = new AbortController();
     const limitMs = wanted.size === 0 ? notifyMs : handshakeMs;
-    await Promise.race([isWaitedFor ? done : sent.promise, done, wait(systemClock, limitMs, limit.signal)]);
-    limit.abort();
+    await waitFor(systemClock, isWaitedFor ? done : Promise.race([sent.promise, done]), limitMs);
   }
 
   /** Since 2026-07-28 a request is cancelled by closing its response. */
