@@ -45,13 +45,13 @@ export function mayBeOtherCall(message: unknown, text: string, line: Buffer): bo
   return message === undefined && scanner.top === 'array' && (line.includes('tools/call') || line.includes('\\'));
 }
 
-/** The same for a list of messages. */
+/** The same for a list of messages. A list in it is no message, but a reader may look into it. */
 function mayHoldOtherCall(messages: readonly unknown[], line: Buffer): boolean {
   if (!line.includes('tools/call') && !line.includes('\\')) return false;
   const parts = splitItems(line);
   return messages.some((each, index) => {
     const part = parts[index]!;
-    return typeof each === 'object' && mayBeOtherCall(each ?? [], part.toString('utf8'), part);
+    return Array.isArray(each) || (typeof each === 'object' && mayBeOtherCall(each ?? [], part.toString('utf8'), part));
   });
 }
 

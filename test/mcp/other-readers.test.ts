@@ -14,6 +14,7 @@ for (const [title, line] of [
   ['other arguments in a list', `[7, ${call},"params":{"name":"read","arguments":{},"arguments":{"all":true}}}]`],
   ['a number that JSON does not have', `${call},"params":{"name":"drop_table","arguments":{"x":NaN}}}`],
   ['such a number in a list of messages', `[${call},"params":{"name":"drop_table","arguments":{"x":NaN}}}]`],
+  ['a list within a list of messages', `[{"jsonrpc":"2.0","id":1,"method":"ping"},[[${call},${denied}}]]]`],
   ['a byte order mark', `\ufeff${call},${denied}}`],
   ['a second method', `${call},${denied},"method":"ping"}`],
   ['a mark and a second method', `\ufeff${call},${denied},"method":"ping"}`],
