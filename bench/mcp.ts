@@ -1,6 +1,8 @@
 /**
  * What `switchgear mcp` costs: the round trip of a call through a blind copy of bytes, and through the proxy with all
- * controls on a SQLite file; one call in flight and sixteen. All in one run, in turns: `npm run bench:mcp`.
+ * controls on a SQLite file; one call in flight and sixteen. And how long a server takes to answer its first message.
+ * All in one run, in turns: `npm run bench:mcp`. A checkout runs its source, which starts more slowly than a package:
+ * `npm run bench:mcp BIN` measures that of an installed one.
  */
 
 import { spawn } from 'node:child_process';
@@ -91,6 +93,19 @@ function readCpuMicros(pid: number): number {
 
 const median = (values: readonly number[]) => values.toSorted((one, other) => one - other)[values.length >> 1]!;
 
+/** How long it takes from the start of a process to its first answer, in milliseconds. */
+async function measureStart(args: readonly string[]): Promise<number> {
+  const began = performance.now();
+  const env = { PATH: process.env.PATH, HOME: folder };
+  const child = spawn(process.execPath, [...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })}\n`);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  const ms = performance.now() - began;
+  child.stdin.end();
+  await new Promise((resolve) => child.once('close', resolve));
+  return ms;
+}
+
 const rounds = 5;
 console.log('| in flight | blind p50 µs | proxy p50 µs | ratio | proxy CPU µs per call |');
 console.log('| --- | --- | --- | --- | --- |');
@@ -107,4 +122,14 @@ for (const [inFlight, calls] of [
   const cells = [inFlight, blindMs!.toFixed(0), proxyMs!.toFixed(0), (proxyMs! / blindMs!).toFixed(2), cpu.toFixed(0)];
   console.log(`| ${cells.join(' | ')} |`);
 }
+const starts = { 'the server alone': ['-e', server], ...relays };
+const startRounds = 15;
+const started = new Map<string, number[]>(Object.keys(starts).map((name) => [name, []]));
+for (let round = 0; round < startRounds; round++)
+  for (const [name, args] of Object.entries(starts)) started.get(name)!.push(await measureStart(args));
+console.log('\n| start of | first answer after ms | fastest | slowest |\n| --- | --- | --- | --- |');
+for (const [name, times] of started)
+  console.log(
+    `| ${[name, ...[median(times), Math.min(...times), Math.max(...times)].map((ms) => ms.toFixed(0))].join(' | ')} |`,
+  );
 rmSync(folder, { recursive: true, force: true });

@@ -79,6 +79,8 @@ function listConfigured(
   return [false, true].flatMap((isProject) => {
     const path = findFile(client, isProject, folders);
     if (path === undefined || !existsSync(path)) return [];
+    // In the home folder the file of the project may be that of the user.
+    if (isProject && path === findFile(client, false, folders)) return [];
     try {
       const entries = client === 'codex' ? readCodexServers(path) : listServers(client, readFileSync(path, 'utf8'));
       return entries.map(({ name, entry }) => ({ client, file: path, isProject, name, entry }));

@@ -52,7 +52,9 @@ testWithRedis('the same on Redis, which is told within a moment', { timeout: 60_
   await failAndKill(context, place, 200);
 });
 
-test('a server that is killed in five calls opens its breaker for every proxy', { timeout: 60_000 }, async (context) => {
+test('a server that is killed in five calls opens its breaker for every proxy', {
+  timeout: 60_000,
+}, async (context) => {
   const place = createPlace();
   context.after(place.clear);
   const proxy = start(context, place);

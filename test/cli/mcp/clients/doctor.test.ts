@@ -21,13 +21,15 @@ function createHome(context: TestContext) {
   const env = { HOME: folder, PATH: [join(folder, 'bin'), process.env.PATH].join(delimiter) };
   return {
     put,
-    async doctor(...args: readonly string[]) {
-      const out: string[] = [];
-      const output = { out: (line: string) => out.push(line), err: (line: string) => out.push(line) };
-      const code = await main(['doctor', ...args], { ...output, cwd: join(folder, 'work'), env });
-      return { code, out: out.join('\n') };
-    },
+    doctor: (...args: readonly string[]) => runDoctor('work', args),
+    doctorIn: (place: string, ...args: readonly string[]) => runDoctor(place, args),
   };
+  async function runDoctor(place: string, args: readonly string[]) {
+    const out: string[] = [];
+    const output = { out: (line: string) => out.push(line), err: (line: string) => out.push(line) };
+    const code = await main(['doctor', ...args], { ...output, cwd: join(folder, place), env });
+    return { code, out: out.join('\n') };
+  }
 }
 
 /** An entry whose own server could not even be started. */
@@ -48,6 +50,13 @@ test('doctor sees that a configured proxy refuses, without the server of the use
   assert.equal(code, 0);
   at.put('work/switchgear.toml', '[circuit_breaker]\nfailure_threshold = 2\n');
   assert.match((await at.doctor('codex', '--mcp')).out, /codex: the proxy of db refuses call 3 of a tool after 2 fail/);
+});
+
+test('in the home folder each file is read once', async (context) => {
+  const at = createHome(context);
+  at.put('.cursor/mcp.json', JSON.stringify({ mcpServers: { docs: proxied } }));
+  const { out } = await at.doctorIn('', 'cursor');
+  assert.equal(out.match(/the proxy of docs refuses call 6/g)?.length, 1);
 });
 
 test('doctor finds a proxy that refuses nothing and one that does not start', async (context) => {
