@@ -10,6 +10,7 @@ import { createProcessHold } from '../platform/process-hold.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { createTimerQueue } from '../platform/timer-queue.ts';
 import type { Answer } from '../ports/approver.ts';
+import { ordersKey } from '../ports/orders.ts';
 import type { AppliedPolicy } from '../ports/policy.ts';
 import { zeroDecisions } from '../ports/process-counts.ts';
 import type { SharedStore } from '../ports/store.ts';
@@ -29,7 +30,7 @@ import {
   name,
 } from './runtime/option-checks.ts';
 import type { Runtime, RuntimeOverrides } from './runtime/runtime.ts';
-import { subscribeToOrders } from './tasks/operator-orders.ts';
+import { applyNewOrders, subscribeToOrders } from './tasks/operator-orders.ts';
 
 const checks: Checks = {
   agent: name,
@@ -150,6 +151,7 @@ function watchStore(runtime: Runtime, shared: SharedStore, publishTasks: boolean
   if (state === 'degraded') appendEntry(runtime, { type: 'store-degraded', reason });
   shared.watch((hint) => {
     if (hint.type !== 'cell-changed') appendEntry(runtime, { type: `store-${hint.type}`, reason: hint.reason });
+    else if (hint.key === ordersKey) applyNewOrders(runtime);
     else if (hint.key.startsWith('card/')) {
       const card = runtime.store.card(hint.key.slice(5));
       if (card?.state !== 'answered') return;

@@ -2,6 +2,7 @@
 
 import type { ApplyOrders } from '../../ports/orders.ts';
 import type { Switchgear } from '../api.ts';
+import { countError } from '../journal/journal.ts';
 import { type Runtime, runtimeOf } from '../runtime/runtime.ts';
 import { haltByOperator } from './halt.ts';
 import type { TaskState } from './task.ts';
@@ -15,6 +16,16 @@ export function subscribeToOrders(runtime: Runtime): ApplyOrders | undefined {
     pause: (task) => pauseTask(runtime, task),
     resume: (task) => resumeTask(runtime, task),
   });
+}
+
+/** Applies orders that another process has just written, without waiting for the next decision or sweep. */
+export function applyNewOrders(runtime: Runtime): void {
+  if (runtime.isDisposed) return;
+  try {
+    runtime.applyOrders?.(runtime.clock.nowMs());
+  } catch (error) {
+    countError(runtime, 'operator-orders', error);
+  }
 }
 
 /**

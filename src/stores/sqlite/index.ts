@@ -4,7 +4,7 @@ import { createSharing } from '../../coordination/index.ts';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
-import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
+import { journalEntriesMax, lockWaitMs, storedKeysMax, storeLookMs, storePollMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { machineClock, startInterval } from '../../platform/machine-clock.ts';
 import { onProcessEnd } from '../../platform/process-end.ts';
@@ -92,6 +92,8 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   const forgetEnd = onProcessEnd(() => shared.counters?.flushNow());
   // After the caller has seen the health of the store; closing it reports the loss, too.
   machineClock.after(0, () => reportLoss(parts));
+  // Answers and orders of people reach a process that waits, well within a second.
+  const stopLooking = startInterval(storeLookMs, () => writer.refresh());
   const stopPoll = startInterval(storePollMs, () => {
     if (connection.reopenIfReplaced() || !writer.isRestored) writer.restore();
     reportLoss(parts);
@@ -126,6 +128,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
     close() {
       if (closed) return;
       closed = true;
+      stopLooking();
       stopPoll();
       forgetEnd();
       shared.counters?.flushNow();

@@ -9,6 +9,26 @@ import { type Order, type Orders, ordersCell } from '../../../src/coordination/o
 import { createSwitchgear, refusalOf } from '../../../src/index.ts';
 import type { Change } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
+import { simulatedClock } from '../../../src/testing/index.ts';
+
+test('an order reaches a task that proposes nothing, without a sweep', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'state.db');
+  const operator = sqliteStore({ path });
+  const store = sqliteStore({ path });
+  // The clock of the gear stands still, so that it does not sweep; the store looks by the clock of the machine.
+  const gear = createSwitchgear({ store, clock: simulatedClock(), log: 'silent', env: {} });
+  const task = gear.startTask({ id: 'silent' });
+  await store.shared.settled();
+  const halts = [{ target: 'silent', atMs: operator.clock.nowMs() + 1_000_000, reason: 'by hand' }];
+  const change: Change<Orders> = { cell: ordersCell(operator), update: (state) => ({ state: { ...state, halts } }) };
+  assert.equal(operator.shared.commitNow({ changes: [change as Change] }).status, 'committed');
+  while (task.halt === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(task.halt.code, 'operator_halt');
+  gear.dispose();
+  for (const each of [store, operator]) each.close();
+});
 
 test('a pause, a trip and a halt by an operator apply from the next call on until revoked', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-orders-'));
