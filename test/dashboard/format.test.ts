@@ -47,7 +47,7 @@ test('the code for a store is a whole program, and quotes its name', () => {
   );
   assert.match(
     libraryCode('redis://host:6379'),
-    /stores\/redis'[^]*await redisStore\(\{ url: "redis:\/\/host:6379" \}\)/,
+    /stores\/redis'[\s\S]*await redisStore\(\{ url: "redis:\/\/host:6379" \}\)/,
   );
   assert.match(libraryCode('redis://host:6379?prefix=acme'), /\{ url: "redis:\/\/host:6379", prefix: "acme" \}/);
 });
