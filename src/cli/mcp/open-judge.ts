@@ -57,6 +57,7 @@ export function createJudges(options: McpCommandOptions, terminal: Terminal): Ju
       await closing.promise;
       await store.shared?.settled();
       for (const dispose of disposals) dispose();
+      await store.shared?.settled(); // The ends of the tasks.
     };
     const { parsedArgs } = options;
     const isMemory = (parsedArgs.values.get('--store') ?? terminal.env.SWITCHGEAR_STORE) === 'memory';
@@ -94,11 +95,12 @@ async function makeJudge(
   const { policy, inForce } = await loadHookPolicy(policyOption, terminal, placeOnStore(store, terminal));
   const run = await findRun(store, env, listen === undefined);
   const isInRun = run !== undefined;
+  const ownStore = keepOpen(store);
   const gear = assembleSwitchgear(
     {
       agent: agent ?? client.name ?? 'mcp-client',
       session: session ?? (env.SWITCHGEAR_SESSION || run?.session || `mcp-${uniqueId()}`),
-      store: isInRun ? makeStoreWithoutHalts(store) : store,
+      store: isInRun ? makeStoreWithoutHalts(ownStore) : ownStore,
       ...(policy && { policy }),
       approver: firstAnswer(client.approver, cardApprover({ store })),
       env: {},
@@ -131,6 +133,11 @@ async function makeJudge(
     judge: createJudge(runtime, name, findTask, listHosts, pins),
     dispose: () => gear.dispose(),
   };
+}
+
+/** The store as a gear of one session has it, which must not close it for the others at its end. */
+function keepOpen(store: Store): Store {
+  return Object.create(store, { close: { value: () => {} } }) as Store;
 }
 
 /**

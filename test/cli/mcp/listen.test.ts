@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test as plainTest } from 'node:test';
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { compiled } from '../../harness/compiled.ts';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { startHttpServer } from '../../mcp/http/http-setup.ts';
@@ -90,6 +91,26 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     if (proxy.exitCode === null && proxy.signalCode === null) await once(proxy, 'exit');
   });
 }
+
+test('the end of one session leaves the store open for the others, and each task ends in the journal', async () => {
+  const path = join(folder, 'sessions.db');
+  const args = ['--listen', '0', '--', process.execPath, serverFile];
+  const proxy = startProxy(args, { SWITCHGEAR_STORE: `sqlite:${path}` });
+  const url = await readUrl(proxy);
+  const beside = await begin(url);
+  await beside.call(2, 'echo');
+  const first = await begin(url);
+  await first.call(2, 'echo');
+  assert.equal((await send(url, 'DELETE', first.own)).status, 200);
+  const last = await begin(url);
+  for (const session of [beside, last]) assert.equal((await session.call(3, 'echo')).status, 200);
+  proxy.kill('SIGTERM');
+  await once(proxy, 'exit');
+  const store = sqliteStore({ path });
+  const count = (type: string) => store.tail(0).filter((entry) => entry.type === type).length;
+  assert.deepEqual([count('task-started'), count('task-ended')], [3, 3]);
+  store.close();
+});
 
 test('a client on stdio that is gone ends the proxy and its session; no secret is printed', async () => {
   const server = await startHttpServer((exchange) => {
