@@ -170,7 +170,8 @@ test('after an owner froze, the same card is asked again, and only the new owner
   bob.say({ approved: true, by: 'bob' });
   assert.equal((await resumed).status, 'done');
   await one.clock.elapse(10_000);
-  assert.equal((await running).status, 'done', 'whoever lost it sees how it ended');
+  // Its file tells the old owner of the answer at any time: it sees the run as it is then, and runs no step.
+  assert.match((await running).status, /^(running|done)$/);
   assert.deepEqual([one.abilities.ran, two.abilities.ran], [['first'], ['pay']]);
 });
 
