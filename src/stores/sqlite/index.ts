@@ -4,7 +4,7 @@ import { createSharing } from '../../coordination/index.ts';
 import type { Card } from '../../core/card.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { type Entry, type EntryBody, type EntryPlace, isTrace } from '../../core/event.ts';
-import { journalEntriesMax, lockWaitMs, storedKeysMax, storeLookMs, storePollMs } from '../../core/limits.ts';
+import { journalEntriesMax, lockWaitMs, storedKeysMax, storePollMs } from '../../core/limits.ts';
 import { quoteValue } from '../../core/quote.ts';
 import { machineClock, startInterval } from '../../platform/machine-clock.ts';
 import { onProcessEnd } from '../../platform/process-end.ts';
@@ -93,7 +93,7 @@ export function sqliteStore(options: SqliteOptions): SqliteStore {
   // After the caller has seen the health of the store; closing it reports the loss, too.
   machineClock.after(0, () => reportLoss(parts));
   // Answers and orders of people reach a process that waits, well within a second.
-  const stopLooking = startInterval(storeLookMs, () => writer.refresh());
+  const stopLooking = startInterval(storePollMs / 5, () => writer.refresh());
   const stopPoll = startInterval(storePollMs, () => {
     if (connection.reopenIfReplaced() || !writer.isRestored) writer.restore();
     reportLoss(parts);

@@ -57,7 +57,8 @@ export function createRunApproval(active: ActiveRun): typeof askPerson {
       return deny('rule_unanswered', editedReason);
     }
     if (answeredCard === undefined || answeredCard.state === 'expired' || answeredCard.answer === undefined) {
-      await expireCard(active.store, card.id);
+      // The question of a run that another process has taken over is now that process's question.
+      if (!active.lost) await expireCard(active.store, card.id);
       return deny('rule_unanswered', active.signal.aborted ? '' : explainNoAnswer(active, runtime, card));
     }
     active.emit({
