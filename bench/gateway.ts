@@ -6,7 +6,7 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ function makeRequest({ port, headers, key = 'sk-bench' }: Target, isStream: bool
 }
 
 /** Sends requests on all connections until enough were answered; resolves with the milliseconds that it took. */
-function load(port: number, request: Buffer, count: number, isStream: boolean): Promise<number> {
+function load(port: number, request: Buffer, count: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let sent = 0;
     let done = 0;
@@ -82,7 +82,7 @@ function load(port: number, request: Buffer, count: number, isStream: boolean): 
       socket.setEncoding('latin1');
       socket.on('data', (part: string) => {
         held += part;
-        if (!isComplete(held, isStream)) return;
+        if (!isComplete(held)) return;
         if (!held.startsWith('HTTP/1.1 200') || !held.includes('"usage"'))
           return void reject(new Error(held.slice(0, 400)));
         held = '';
@@ -96,10 +96,10 @@ function load(port: number, request: Buffer, count: number, isStream: boolean): 
 }
 
 /** Whether an answer has come as a whole; there is one request at a time on each connection. */
-function isComplete(text: string, isStream: boolean): boolean {
+function isComplete(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;
-  const length = isStream ? undefined : /^content-length: (\d+)/im.exec(text.slice(0, end))?.[1];
+  const length = /^content-length: (\d+)/im.exec(text.slice(0, end))?.[1];
   return length === undefined ? text.endsWith('0\r\n\r\n') : text.length >= end + 4 + Number(length);
 }
 
@@ -125,9 +125,12 @@ const targets: Record<string, Target> = {
   },
 };
 if (process.env.PORTKEY !== 'no') {
-  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-save', '--prefix', folder];
-  const packages = ['@portkey-ai/gateway@1.15.2', '@hono/node-server@1.13.8', 'hono@4.9.7'];
-  if (spawnSync('npm', ['install', ...flags, ...packages], { stdio: 'inherit' }).status !== 0) process.exit(1);
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder];
+  // With newer versions of these two, Portkey answers every stream with 500.
+  const overrides = { '@hono/node-server': '1.13.8', hono: '4.9.7' };
+  const dependencies = { '@portkey-ai/gateway': '1.15.2' };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }));
+  if (spawnSync('npm', ['install', ...flags], { stdio: 'inherit' }).status !== 0) process.exit(1);
   const script = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   const port = 20_000 + (process.pid % 20_000);
   const started = await start(0, [script, `--port=${port}`, '--headless'], { NODE_ENV: 'production' });
@@ -151,7 +154,7 @@ try {
         const target = targets[name]!;
         const calls = name === 'portkey' ? count / 4 : count;
         const before = readCpuMicros(target);
-        const ms = await load(target.port, makeRequest(target, isStream), calls, isStream);
+        const ms = await load(target.port, makeRequest(target, isStream), calls);
         if (round === -1) continue; // Warms up.
         rates.get(name)!.push((1000 * calls) / ms);
         cpu.get(name)!.push((readCpuMicros(target) - before) / calls);

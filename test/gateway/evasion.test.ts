@@ -286,7 +286,7 @@ test('what is written after the last counts of a stream is metered', async (cont
       `data: {"type":"response.output_text.delta","delta":"${chunk}"}\n\n`,
     ],
     '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse': [
-      'data: {"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":1}}\n\n',
+      'data: {"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"candidatesTokenCount":1}}\n\n',
       `data: {"candidates":[{"content":{"parts":[{"text":"${chunk}"}]}}]}\n\n`,
     ],
   };

@@ -184,7 +184,11 @@ const microsPerUsd = 1_000_000;
 
 /** Converts dollars to whole micro-dollars, rounded up; uses 15 digits, so that binary rounding errors add nothing. */
 export function toMicros(usd: number): number {
-  return Math.min(Math.ceil(Number((usd * microsPerUsd).toPrecision(15))), Number.MAX_SAFE_INTEGER);
+  const exact = usd * microsPerUsd;
+  const near = Math.round(exact);
+  // A rounding error lies close to a whole number; other amounts need no digits, which take longer to write.
+  if (exact < 1e8 && (exact === near || Math.abs(exact - near) > 1e-6)) return Math.ceil(exact);
+  return Math.min(Math.ceil(Number(exact.toPrecision(15))), Number.MAX_SAFE_INTEGER);
 }
 
 /** Converts micro-dollars, the internal unit of money, to dollars, the unit that users see. */

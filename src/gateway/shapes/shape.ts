@@ -177,7 +177,9 @@ export function readWrittenInput(text: unknown): unknown {
   }
 }
 
-/** The limit of the answer that a body has under some paths; of several ones the highest, since one provider reads only one. */
+/**
+ * The limit of the answer that a body has under some paths; of several ones the highest, since a provider reads one.
+ */
 export function findMaxOutput(
   body: Fields,
   paths: readonly (readonly string[])[],

@@ -144,3 +144,15 @@ test('dollars convert to whole micro-dollars, rounded up without floating-point 
 test('whole micro-dollars converted to dollars and back are unchanged', () => {
   for (let micros = 1; micros < 1e14; micros = micros * 7 + 3) assert.equal(toMicros(toUsd(micros)), micros);
 });
+
+test('every amount becomes the micro-dollars that its 15 digits say', () => {
+  const byDigits = (usd: number) => Math.min(Math.ceil(Number((usd * 1e6).toPrecision(15))), Number.MAX_SAFE_INTEGER);
+  const rates = [0.3, 3, 3.75, 15, 0.075, 1.1, 2.5, 600];
+  for (let tokens = 1; tokens < 1e9; tokens = tokens * 3 + 7) {
+    for (const rate of rates) {
+      const usd = (tokens / 1e6) * rate;
+      for (const each of [usd, usd + 1e-13, usd - 1e-13, usd + 5e-13, usd * (1 + 2e-16), usd / 3])
+        assert.equal(toMicros(each), byDigits(each), `${each}`);
+    }
+  }
+});
