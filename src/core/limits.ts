@@ -160,10 +160,9 @@ export const storeDeadlineMs = 20;
 /** Wait between two attempts to reach an unavailable store. */
 export const storeRetryMinMs = 250;
 export const storeRetryMaxMs = 500;
-/** Polling interval of a shared store without hints, and how often a process looks whether another one has written. */
+/** Intervals of a shared store: its poll, its look for changes of others; the longest delay of an unawaited hint. */
 export const storePollMs = 1_000;
 export const storeLookMs = 200;
-/** The longest delay of a hint about a change that no caller waits for. */
 export const hintLagMs = 5;
 /** How long a store that lost its data grants neither money nor approvals, while other processes restore it. */
 export const storeGraceMs = 2_000;
