@@ -113,6 +113,20 @@ for (const [title, answer] of Object.entries(strange)) {
   });
 }
 
+test('stderr says what to do about a server of the old transport, and about one that wants a sign-in', async () => {
+  let status = 405;
+  const server = await startHttpServer(({ response }) => response.writeHead(status).end());
+  const { url, reports } = await startRelay(new URL('/sse', server.url));
+  reports.length = 0;
+  const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+  for (let n = 0; n < 2; n++) assert.equal((await post(url, hello)).status, 405);
+  status = 401;
+  assert.equal((await post(url, hello)).status, 401);
+  assert.equal(reports.length, 2);
+  assert.match(reports[0]!, /\/sse does not take messages of MCP .*old HTTP\+SSE transport .*mcp-remote/);
+  assert.match(reports[1]!, /refused the credentials \(HTTP 401\)/);
+});
+
 test('a redirect is not followed and not passed on', async () => {
   const server = await startHttpServer(({ response }) =>
     response.writeHead(307, { location: 'https://evil.example/mcp' }).end(),
