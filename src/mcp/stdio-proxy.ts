@@ -15,6 +15,7 @@ import {
   restartMinMs,
 } from './limits.ts';
 import { LineRelay } from './line-relay.ts';
+import { collectParts } from './memory.ts';
 import type { LinkFailure, ServerLink, StartServer } from './server-link.ts';
 import { Session } from './session.ts';
 import type { SessionPorts } from './session-ports.ts';
@@ -128,6 +129,7 @@ class StdioProxy {
     input.on('data', (chunk: Buffer) => {
       this.#toServer.push(chunk);
       this.#limitHeap();
+      collectParts(chunk.length);
       if (this.#longWait !== undefined) this.#session.loseServer(this.#longWait, false);
       if (this.#toServer.isFull) input.pause();
     });
@@ -155,6 +157,7 @@ class StdioProxy {
     serverOutput.on('data', (chunk: Buffer) => {
       this.#toClient.push(chunk);
       this.#limitHeap();
+      collectParts(chunk.length);
       if (this.#toClient.isFull) serverOutput.pause();
     });
     serverOutput.once('end', () => this.#toClient.end());

@@ -2,9 +2,9 @@
 
 import { HttpRelay } from '../../mcp/http/http-relay.ts';
 import { listen } from '../../mcp/http/listener.ts';
-import { limitNewSpace } from '../../mcp/http/memory.ts';
 import { RemoteServer } from '../../mcp/http/remote-server.ts';
 import { StdioBridge, type StdioBridgeOptions } from '../../mcp/http/stdio-bridge.ts';
+import { limitNewSpace } from '../../mcp/memory.ts';
 import { startServerProcess } from '../../mcp/server-process.ts';
 import { usageError } from '../command.ts';
 import type { McpCommandOptions } from './options.ts';

@@ -11,7 +11,7 @@ import {
   collectBytes,
   shortBodyBytesMax,
 } from '../limits.ts';
-import { collectGarbage, collectParts } from './memory.ts';
+import { collectGarbage, collectParts } from '../memory.ts';
 
 /** Long bodies wait for their turn unread, so that the client sends no more than the system buffers. */
 export class BodyBudget {
