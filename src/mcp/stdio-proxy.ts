@@ -1,6 +1,7 @@
 /** Relays between a client of lines, as on stdin and stdout, and a server. */
 
 import { PassThrough, type Writable } from 'node:stream';
+import { collectParts } from '../platform/memory.ts';
 import { systemClock, wait, waitFor } from '../platform/system-clock.ts';
 import { limitYoungHeap } from '../platform/young-heap.ts';
 import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
@@ -15,7 +16,6 @@ import {
   restartMinMs,
 } from './limits.ts';
 import { LineRelay } from './line-relay.ts';
-import { collectParts } from './memory.ts';
 import type { LinkFailure, ServerLink, StartServer } from './server-link.ts';
 import { Session } from './session.ts';
 import type { SessionPorts } from './session-ports.ts';

@@ -248,7 +248,7 @@ export class RelayExchange {
     return verdict === 'drop' ? undefined : trimBreak(verdict);
   }
 
-  /** Settles requests that a whole response does not answer, such as a page for people. The client gets the response. */
+  /** Settles requests that a whole response does not answer, such as a page for people. The client gets that page. */
   #loseUnanswered(): void {
     if (this.#left.size === 0) return;
     this.#isMuted = true;

@@ -2,7 +2,10 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { partsBytesMax, youngCollections } from './limits.ts';
+
+/** Bytes of parts after which young objects are freed, and how often that is done before all objects are. */
+const partsBytesMax = 4_194_304;
+const youngCollections = 16;
 
 type Collect = (options?: { readonly type: 'minor' }) => void;
 
