@@ -53,9 +53,8 @@ export const bodiesWaitingMax = 64;
 export const bodyWaitMs = 10_000;
 /** How often is looked whether a server has read a long message. */
 export const readPollMs = 10;
-/** Bytes of long messages, and of parts of them, after which the memory they used is freed. */
+/** Bytes of long messages after which the memory they used is freed. */
 export const collectBytes = 8_388_608;
-export const partsBytesMax = 4_194_304;
 /** Bytes of short messages that are handed over together. */
 export const joinedBytesMax = 65_536;
 /** What is read of a body that was refused, so that its client sees the answer; and for how long. */

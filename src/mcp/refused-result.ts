@@ -46,6 +46,7 @@ export const reasons = {
   pending:
     'A person was asked to approve this call and has not answered yet. Call it again with the same arguments to go on.',
   tooLong: 'the call has more than 16 MiB, too long to be judged, and was not passed on: send less',
+  noAnswer: 'The MCP server sent a response without an answer to the request.',
   listTooLong: 'the list of tools is too long to be checked',
   ambiguous: 'the message can be read in more than one way, so it was not passed on: write each member once, as JSON',
   batch: 'a call of this batch was refused or has to wait: send each message by itself',

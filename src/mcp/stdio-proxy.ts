@@ -1,6 +1,7 @@
 /** Relays between a client of lines, as on stdin and stdout, and a server. */
 
 import { PassThrough, type Writable } from 'node:stream';
+import { collectParts } from '../platform/memory.ts';
 import { systemClock, wait, waitFor } from '../platform/system-clock.ts';
 import { limitYoungHeap } from '../platform/young-heap.ts';
 import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
@@ -128,6 +129,7 @@ class StdioProxy {
     input.on('data', (chunk: Buffer) => {
       this.#toServer.push(chunk);
       this.#limitHeap();
+      collectParts(chunk.length);
       if (this.#longWait !== undefined) this.#session.loseServer(this.#longWait, false);
       if (this.#toServer.isFull) input.pause();
     });
@@ -155,6 +157,7 @@ class StdioProxy {
     serverOutput.on('data', (chunk: Buffer) => {
       this.#toClient.push(chunk);
       this.#limitHeap();
+      collectParts(chunk.length);
       if (this.#toClient.isFull) serverOutput.pause();
     });
     serverOutput.once('end', () => this.#toClient.end());

@@ -2,10 +2,10 @@
 
 import { HttpRelay } from '../../mcp/http/http-relay.ts';
 import { listen } from '../../mcp/http/listener.ts';
-import { limitNewSpace } from '../../mcp/http/memory.ts';
 import { RemoteServer } from '../../mcp/http/remote-server.ts';
 import { StdioBridge, type StdioBridgeOptions } from '../../mcp/http/stdio-bridge.ts';
 import { startServerProcess } from '../../mcp/server-process.ts';
+import { limitNewSpace } from '../../platform/memory.ts';
 import { usageError } from '../command.ts';
 import type { McpCommandOptions } from './options.ts';
 

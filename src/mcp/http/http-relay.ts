@@ -24,7 +24,7 @@ import { Session } from '../session.ts';
 import type { SessionPorts } from '../session-ports.ts';
 import type { ClientHandler } from './listener.ts';
 import { RelayExchange } from './relay-exchange.ts';
-import type { RemoteServer } from './remote-server.ts';
+import { describeStatus, type RemoteServer } from './remote-server.ts';
 import { readFirstAnswer } from './response-body.ts';
 import type { StdioBridgeOptions } from './stdio-bridge.ts';
 
@@ -123,6 +123,7 @@ export class HttpRelay implements ClientHandler {
   /** Requests of clients without sessions that are open, or that a later request may continue; by client. */
   readonly #once = new Map<RelaySession, string>();
   readonly #endings = new WeakMap<RelaySession, () => void>();
+  #reported: string | undefined;
 
   constructor(options: HttpRelayOptions) {
     this.#options = options;
@@ -276,8 +277,16 @@ export class HttpRelay implements ClientHandler {
     const begun = head.headers['mcp-session-id'];
     if (isHandshake && statusCode === 200 && typeof begun === 'string') this.#remember(begun, relay);
     const id = headers['mcp-session-id'];
+    if (method === 'POST' && id === undefined) this.#report(describeStatus(head, this.#options.remote.url));
     const isOver = statusCode === 404 || (method === 'DELETE' && statusCode < 300);
     if (typeof id === 'string' && isOver) this.#forget(id);
+  }
+
+  /** Tells a person what to do about a server that takes no messages, once. */
+  #report(advice: string | undefined): void {
+    if (advice === undefined || advice === this.#reported) return;
+    this.#reported = advice;
+    this.#options.report(advice);
   }
 
   #remember(id: string, relay: RelaySession): void {

@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Serv
 import type { AddressInfo } from 'node:net';
 import { HttpError } from '../../http/http-error.ts';
 import { checkContentType, checkHost, checkOrigin, checkSingleHeaders } from '../../http/request-checks.ts';
+import { collectParts } from '../../platform/memory.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { discardedBytesMax, discardMs, listenerConnectionsMax, requestHeadMs, requestMs } from '../limits.ts';
-import { collectParts } from './memory.ts';
 import { BodyBudget, isShortBody, readDeclaredLength, readRequestBody } from './request-body.ts';
 
 /** Handles the requests of clients, after all checks. */

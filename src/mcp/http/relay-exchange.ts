@@ -6,6 +6,7 @@ import { hopHeaders } from '../../http/hop-headers.ts';
 import { EnvelopeScanner } from '../envelope.ts';
 import { messageBytesMax } from '../limits.ts';
 import { errorCodes, type MessageId, makeErrorLine, parseLine, readId, readObject } from '../message.ts';
+import { reasons } from '../refused-result.ts';
 import type { Session } from '../session.ts';
 import { readEventMessage } from './event-message.ts';
 import { describeStatus, type RemoteServer } from './remote-server.ts';
@@ -151,6 +152,7 @@ export class RelayExchange {
     if (!isSuccess) this.#isMuted = true;
     const passed = isAuth || statusCode >= 500 ? body : this.#judge(body);
     if (!isSuccess) this.#lose(`HTTP ${statusCode}`, statusCode === 404 || statusCode === 429 || statusCode >= 500);
+    else if (!this.#isHeld && statusCode !== 202) this.#loseUnanswered();
     if (passed === undefined || response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
       if (passed.length > 0) response.write(makeEvent([], passed));
@@ -244,6 +246,13 @@ export class RelayExchange {
     }
     if (verdict === 'pass') return message;
     return verdict === 'drop' ? undefined : trimBreak(verdict);
+  }
+
+  /** Settles requests that a whole response does not answer, such as a page for people. The client gets that page. */
+  #loseUnanswered(): void {
+    if (this.#left.size === 0) return;
+    this.#isMuted = true;
+    this.#lose(reasons.noAnswer, true);
   }
 
   /** Settles the requests that are not answered, and answers them unless the response itself does. */

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../../http/http-error.ts';
+import { collectGarbage, collectParts } from '../../platform/memory.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import {
   bodiesBytesMax,
@@ -11,7 +12,6 @@ import {
   collectBytes,
   shortBodyBytesMax,
 } from '../limits.ts';
-import { collectGarbage, collectParts } from './memory.ts';
 
 /** Long bodies wait for their turn unread, so that the client sends no more than the system buffers. */
 export class BodyBudget {

@@ -182,7 +182,11 @@ export class HttpServerLink implements ServerLink {
     if (message?.method === 'notifications/initialized') void this.#listen();
     if (isEventStream(response)) return this.#readEvents(response, wanted, signal);
     const answer = await collectBody(response, messageBytesMax);
-    if (answer.length > 0 && statusCode !== 202) await this.#deliver(toLine(answer), wanted);
+    if (statusCode === 202) return;
+    const line = toLine(answer);
+    if (parseLine(line) !== undefined) await this.#deliver(line, wanted);
+    // For example a page for people to sign in.
+    this.#lose(wanted, reasons.noAnswer, true);
   }
 
   #readSession({ headers }: IncomingMessage): void {

@@ -78,7 +78,7 @@ for (const name of Object.keys(generations) as GenerationName[]) {
     assert.deepEqual(compared(through.client.received), compared(without.client.received));
   });
 
-  test(`${name}, HTTP: the same requests and bytes on both sides of the proxy, and the same as without it`, async () => {
+  test(`${name}, HTTP: the same requests and bytes on both sides, and the same as without the proxy`, async () => {
     const without = await findDirect(name, 'HTTP');
     const through = await recordThrough(name, folder, 'HTTP', 'HTTP');
     checkSeen(name, through, without);
@@ -90,8 +90,8 @@ for (const name of Object.keys(generations) as GenerationName[]) {
 
 /**
  * Messages without what a bridge must change: the ids of clients that share a server, how a request is cancelled, and
- * the answer that ends the response of a cancelled request. Over HTTP a server forgets news that nobody listens to yet; on
- * stdio the first request of a newer client goes to a process that it starts for that alone.
+ * the answer that ends the response of a cancelled request. Over HTTP a server forgets news that nobody listens to
+ * yet; on stdio the first request of a newer client goes to a process that it starts for that alone.
  */
 function bridged(messages: readonly string[]): readonly string[] {
   const own = ['"notifications/cancelled"', '"the client gave up the request"', '"notifications/tools/list_changed"'];
@@ -108,7 +108,7 @@ for (const name of Object.keys(generations) as GenerationName[]) {
     ['stdio', 'HTTP'],
     ['HTTP', 'stdio'],
   ] as const) {
-    test(`${name}, ${client} to ${server}: both sides have the same messages, and the client as without the proxy`, async () => {
+    test(`${name}, ${client} to ${server}: the same messages on both sides, and as without the proxy`, async () => {
       const without = await findDirect(name, client);
       const through = await recordThrough(name, folder, client, server);
       checkSeen(name, through, without);

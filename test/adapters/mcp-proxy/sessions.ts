@@ -1,4 +1,4 @@
-/** Sessions of the official clients of both generations, by stdio or HTTP, with everything that their protocols have. */
+/** Sessions of the official clients of both generations, by stdio or HTTP, with all that their protocols have. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -87,6 +87,46 @@ test('a server that is gone or answers 5xx trips its breaker; 401 passes and cou
   assert.equal(server.seen.length, before);
 });
 
+/** Responses with HTTP 200 that do not answer their request. */
+const strange: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
+  'a page for people': ({ response }) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>'),
+  'the answer to another request': ({ json }) => json({ jsonrpc: '2.0', id: 'other', result: { content: [] } }),
+  nothing: ({ response }) => response.writeHead(200).end(),
+  'half of an answer': ({ response, frame }) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(`{"jsonrpc":"2.0","id":${frame.id},"resu`);
+  },
+};
+
+for (const [title, answer] of Object.entries(strange)) {
+  test(`a server that answers with ${title} trips its breaker, and its clients see the response`, async () => {
+    const server = await startHttpServer(answer);
+    const { url } = await startRelay(server.url);
+    const headers = { 'mcp-session-id': 's' };
+    for (let n = 1; n <= 5; n++) {
+      const { status, text } = await post(url, call(n), headers);
+      assert.deepEqual([status, text.includes('isError')], [200, false]);
+    }
+    assert.match((await post(url, call(6, 'another'), headers)).text, /circuit_open/);
+    assert.equal(server.seen.length, 5);
+  });
+}
+
+test('stderr says what to do about a server of the old transport, and about one that wants a sign-in', async () => {
+  let status = 405;
+  const server = await startHttpServer(({ response }) => response.writeHead(status).end());
+  const { url, reports } = await startRelay(new URL('/sse', server.url));
+  reports.length = 0;
+  const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+  for (let n = 0; n < 2; n++) assert.equal((await post(url, hello)).status, 405);
+  status = 401;
+  assert.equal((await post(url, hello)).status, 401);
+  assert.equal(reports.length, 2);
+  assert.match(reports[0]!, /\/sse does not take messages of MCP .*old HTTP\+SSE transport .*mcp-remote/);
+  assert.match(reports[1]!, /refused the credentials \(HTTP 401\)/);
+});
+
 test('a redirect is not followed and not passed on', async () => {
   const server = await startHttpServer(({ response }) =>
     response.writeHead(307, { location: 'https://evil.example/mcp' }).end(),

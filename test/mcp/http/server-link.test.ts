@@ -105,6 +105,22 @@ test('the stream of the server is read, and the answers of the client are sent',
   server.close();
 });
 
+test('a response without an answer is an error for the client, which sees no page for people', async () => {
+  const pages = ['<h1>Sign in</h1>', '', '{"jsonrpc":"2.0","id":99,"result":{}}'];
+  const server = await startHttpServer((exchange) => {
+    if (exchange.frame.method === 'tools/call') exchange.response.writeHead(200).end(pages.shift() ?? '');
+    else answerBasics(exchange);
+  });
+  const proxy = proxyUrl(server.url);
+  await proxy.initialize();
+  for (let n = 1; n <= 5; n++)
+    assert.match(JSON.stringify(await proxy.call('read', { n })), /without an answer to the request/);
+  assert.match(JSON.stringify(await proxy.call('another')), /circuit_open/);
+  assert.ok(!proxy.lines.join('').includes('Sign in'));
+  await proxy.end();
+  server.close();
+});
+
 test('a session that the server has forgotten is begun again, and the call is sent once more', async () => {
   let session = 0;
   const server = await startHttpServer((exchange) => {
