@@ -98,7 +98,7 @@ test('a loop that halted before its points reached the limit is told by its sent
     shownCountersOf(loop).map(({ name }) => counterName(name)),
     ['Tool calls'],
   );
-  assert.equal(limitOf(loop), undefined, 'the limit of tool calls stopped nothing');
+  assert.equal(limitOf(loop)?.setting, 'loop.halt_points', 'the limit of tool calls stopped nothing');
   const reached = { ...loop, details: { counters: [{ ...counters[0]!, used: 24 }, counters[1]!] } };
   assert.deepEqual(
     shownCountersOf(reached).map(({ name }) => counterName(name)),

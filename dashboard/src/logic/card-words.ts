@@ -75,11 +75,6 @@ function isEarlyLoop({ kind, code }: PageCard, { name, used, limit }: CardCounte
   return kind === 'halt' && code === 'tool_loop' && name === code && limit !== undefined && used < limit;
 }
 
-/** Whether a task was halted for a loop whose points are below their limit: none of its other limits stopped it. */
-function isLoopByTurns(card: PageCard): boolean {
-  return card.details?.counters?.some((each) => isEarlyLoop(card, each)) ?? false;
-}
-
 /** The counters worth a look: the reached one, and those of which at least a hundredth is used. */
 export function shownCountersOf(card: PageCard): readonly CardCounter[] {
   return countersOf(card).filter(
@@ -111,8 +106,9 @@ export interface LimitOrigin {
 export function limitOf(card: PageCard): LimitOrigin | undefined {
   const { rule } = card.counters;
   if (typeof rule === 'string') return { rule };
-  const [counter] = countersOf(card);
-  if (counter?.limit === undefined || isLoopByTurns(card)) return undefined;
+  const early = card.details?.counters?.find((each) => isEarlyLoop(card, each));
+  const counter = early ?? countersOf(card)[0];
+  if (counter?.limit === undefined) return undefined;
   const value = formatQuantity(counter.limit, counter.unit);
   if (!counter.setting) return { text: value };
   return { setting: counter.setting, text: `= ${value} (${counter.source || 'default'})` };
