@@ -2,7 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Endpoint, type GenerationName, generations, proxied, servers } from './sessions.ts';
@@ -97,7 +98,7 @@ export class Stage {
     const socketPath = join(this.#folder, 'server.sock');
     const [program = '', ...args] = servers[name].map((word) => (word === 'stdio' ? 'streamableHttp' : word));
     this.#spawn(program, args, { PORT: socketPath }, 'ignore');
-    while (!existsSync(socketPath)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!(await canConnect(socketPath))) await new Promise((resolve) => setTimeout(resolve, 20));
     return this.#tap({ socketPath });
   }
 
@@ -155,6 +156,17 @@ export class Stage {
       await exited;
     }
   }
+}
+
+/** Whether somebody listens; the file of a socket is there a moment before. */
+function canConnect(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
 }
 
 function splitLines(text: string): readonly string[] {
