@@ -90,10 +90,7 @@ async function serve(
   const answered = await fetch(new Request('http://127.0.0.1/mcp', { method, headers, body, signal }));
   response.writeHead(answered.status, Object.fromEntries(answered.headers));
   if (answered.body === null) response.end();
-  else
-    Readable.fromWeb(answered.body)
-      .on('error', () => response.destroy())
-      .pipe(response);
+  else await pipeline(Readable.fromWeb(answered.body), response);
 }
 
 if (process.env.PORT === undefined) serveStdio(() => makeServer());
