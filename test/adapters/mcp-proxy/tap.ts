@@ -46,11 +46,11 @@ export async function startTap(target: Target): Promise<Tap> {
     });
     request.on('error', () => outgoing.destroy());
     outgoing.on('error', () => undefined).on('close', () => request.destroy());
+    // In one piece: a server may answer and close before a second one, whose error would hide the answer.
     incoming.on('data', (part: Buffer) => {
       kept.body += part.toString('latin1');
-      request.write(part);
     });
-    incoming.on('end', () => request.end());
+    incoming.on('end', () => request.end(Buffer.from(kept.body, 'latin1')));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
