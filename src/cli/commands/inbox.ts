@@ -24,6 +24,7 @@ import {
   type CardView,
   type CounterView,
   foldCards,
+  readAwaitedCards,
   sortByUrgency,
   viewCards,
 } from '../../operator/inbox/card-view.ts';
@@ -98,7 +99,7 @@ async function list(store: CrossProcessStore, { switches }: ParsedArgs, terminal
   }
   if (cards.length === 0) terminal.out(state === 'snoozed' ? 'No snoozed cards.' : 'No open cards.');
   else {
-    const shown = await viewCards(store, history, foldCards(cards, atMs));
+    const shown = await viewCards(store, history, foldCards(cards, atMs, await readAwaitedCards(store)));
     const rows = shown.map((card) => [
       { text: card.id },
       { text: describeKind(card), style: card.kind === 'ask' ? ('yellow' as const) : undefined },

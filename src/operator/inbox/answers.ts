@@ -10,7 +10,7 @@ import { answerQuestion, findAbandonedRun, findCard, readCards } from '../cards.
 import { sanitizeText } from '../format.ts';
 import { type FollowUpResult, followUpOnRun, type RunFollowUp } from '../run-follow-up.ts';
 import { type CardHistory, createCardHistoryReader } from './card-history.ts';
-import { findEqualCards } from './card-view.ts';
+import { findEqualCards, readAwaitedCards } from './card-view.ts';
 import { createEffectReader } from './effects.ts';
 
 /** The verbs of the inbox. */
@@ -169,7 +169,7 @@ async function listEquals(
   const max = answer.editedArgs === undefined ? (answer.equals ?? (card.kind === 'ask' ? decidedCardsMax : 0)) : 0;
   if (max === 0 || (card.kind === 'ask' && card.digest === undefined)) return [];
   const isMeant = ({ task }: Card) => answer.equals !== undefined || task === card.task;
-  return findEqualCards(await read(), card, store.clock.nowMs())
+  return findEqualCards(await read(), card, store.clock.nowMs(), await readAwaitedCards(store))
     .filter(isMeant)
     .slice(0, max);
 }

@@ -80,11 +80,28 @@ export interface FoldedCard {
   readonly equals: readonly Card[];
 }
 
-/** Folds equal open cards into the first of them; others stay as they are. */
-export function foldCards(cards: readonly Card[], atMs: number): readonly FoldedCard[] {
+/** Whether a living process waits for the answer, by the id of a card; absent for a card without a stored run. */
+export type AwaitedCards = ReadonlyMap<string, boolean>;
+
+/** Reads which halts a process waits for. */
+export async function readAwaitedCards(store: CrossProcessStore): Promise<AwaitedCards> {
+  return new Map(
+    (await readRuns(store)).flatMap((run) => (run.card === undefined ? [] : [[run.card, isAwaitedBy(run)]])),
+  );
+}
+
+function isAwaitedBy({ state, owner }: RunRecord): boolean {
+  return state === 'waiting' && isAlive(owner);
+}
+
+/**
+ * Folds equal open cards into the first of them; others stay as they are. A halt that a process waits for can be tried
+ * again from anywhere, any other one only in a terminal: they are not equal.
+ */
+export function foldCards(cards: readonly Card[], atMs: number, awaited: AwaitedCards): readonly FoldedCard[] {
   const groups = new Map<string, { readonly card: Card; readonly equals: Card[] }>();
   for (const card of cards) {
-    const key = isOpen(card, atMs) && !isSnoozed(card, atMs) ? causeOf(card) : card.id;
+    const key = isOpen(card, atMs) && !isSnoozed(card, atMs) ? `${awaited.get(card.id)} ${causeOf(card)}` : card.id;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { card, equals: [] });
     else group.equals.push(card);
@@ -114,17 +131,24 @@ function describeCause(card: Card): string {
       if (digest === undefined) return id;
       return JSON.stringify([kind, ...(alike === undefined ? [task, digest] : [alike]), actions]);
     case 'halt':
-      return JSON.stringify([kind, agent, code, counters.limit, counters.scope, raise?.setting, actions]);
+      // Cards with other bounds of a retry cannot be answered together.
+      return JSON.stringify([kind, agent, code, counters.limit, counters.scope, raise, actions]);
     case 'notice':
       return agent === '' ? id : JSON.stringify([kind, agent, evidence[0]?.replace(/\d+/g, '#'), actions]);
   }
 }
 
-/** The open cards that are equal to a card, the longest open first. Snoozed ones are left alone. */
-export function findEqualCards(cards: readonly Card[], card: Card, atMs: number): readonly Card[] {
+/** The open cards that are folded with a card, the longest open first. Snoozed ones are left alone. */
+export function findEqualCards(
+  cards: readonly Card[],
+  card: Card,
+  atMs: number,
+  awaited: AwaitedCards,
+): readonly Card[] {
   const cause = causeOf(card);
+  const isEqual = (each: Card) => causeOf(each) === cause && awaited.get(each.id) === awaited.get(card.id);
   return cards
-    .filter((each) => each.id !== card.id && isOpen(each, atMs) && !isSnoozed(each, atMs) && causeOf(each) === cause)
+    .filter((each) => each.id !== card.id && isOpen(each, atMs) && !isSnoozed(each, atMs) && isEqual(each))
     .toSorted((left, right) => (left.openedWallMs ?? 0) - (right.openedWallMs ?? 0));
 }
 
@@ -182,7 +206,7 @@ function describeDetails(card: Card, history: CardHistory, run: RunRecord | unde
     lastEvents: history.lastEvents(card.task),
     ...(spend && { spentCents: spend.used, limitCents: spend.limit }),
     evidence: card.evidence,
-    ...(run && { isAwaited: run.state === 'waiting' && isAlive(run.owner) }),
+    ...(run && { isAwaited: isAwaitedBy(run) }),
   };
 }
 

@@ -13,7 +13,7 @@ import {
   type InboxAnswer,
   inboxVerbs,
 } from '../../operator/inbox/answers.ts';
-import { foldCards, sortByAnswer, sortByUrgency, viewCards } from '../../operator/inbox/card-view.ts';
+import { foldCards, readAwaitedCards, sortByAnswer, sortByUrgency, viewCards } from '../../operator/inbox/card-view.ts';
 import { snoozeCard, snoozeEffect, snoozeMaxSecs, snoozeMinSecs } from '../../operator/inbox/snooze.ts';
 import { readStandingApprovals, revokeStandingApproval } from '../../operator/standing.ts';
 import { answerRowsMax } from '../http/limits.ts';
@@ -80,7 +80,9 @@ export const cardRoutes: readonly Route[] = [
           (answer === undefined || card.answer === answer),
       );
       const sorted = state === 'closed' ? sortByAnswer(found, history) : sortByUrgency(found, history);
-      const all = fold ? foldCards(sorted, atMs) : sorted.map((card) => ({ card, equals: [] }));
+      const all = fold
+        ? foldCards(sorted, atMs, await readAwaitedCards(store))
+        : sorted.map((card) => ({ card, equals: [] }));
       const cards = await viewCards(store, history, all.slice(offset, offset + limit));
       return { cards, total: all.length, atMs, wallMs: store.clock.wallMs() };
     },

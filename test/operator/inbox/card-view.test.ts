@@ -6,7 +6,7 @@ import type { Card } from '../../../src/core/card.ts';
 import { createSwitchgear } from '../../../src/index.ts';
 import { readCards } from '../../../src/operator/cards.ts';
 import { createCardHistoryReader } from '../../../src/operator/inbox/card-history.ts';
-import { foldCards, sortByUrgency, viewCards } from '../../../src/operator/inbox/card-view.ts';
+import { findEqualCards, foldCards, sortByUrgency, viewCards } from '../../../src/operator/inbox/card-view.ts';
 import { openFileStore, serve } from '../../server/server-setup.ts';
 
 const ask: Card = {
@@ -94,10 +94,30 @@ test('cards are sorted by risk and waiting time; equal ones fold, questions only
     { ...ask, id: 'ask-6', digest: 'f', alike: 'g' },
     { ...ask, id: 'ask-7', digest: 'h', alike: 'g', task: 'u' },
   ];
-  const folded = foldCards(sortByUrgency(cards, { times: new Map() }), 0);
+  const folded = foldCards(sortByUrgency(cards, { times: new Map() }), 0, new Map());
   assert.deepEqual(
     folded.map(({ card, equals }) => [card.id, ...equals.map(({ id }) => id)]),
     [['ask-2', 'ask-1'], ['ask-3'], ['ask-4'], ['ask-5'], ['ask-6', 'ask-7'], ['n'], ['h1', 'h2'], ['h3']],
+  );
+});
+
+test('a halt that a process waits for is not folded with one whose process ended, nor halts with other bounds', () => {
+  const raise = { setting: 'task.max_spend_cents', suggested: 10, min: 7, max: 10 };
+  const halt: Card = { ...ask, kind: 'halt', code: 'token_spend_limit', counters: { actual: 6, limit: 5 }, raise };
+  const cards = ['gone', 'waits-1', 'waits-2', 'other'].map((id): Card => ({ ...halt, id, task: id }));
+  cards.push({ ...halt, id: 'more', counters: { actual: 7, limit: 5 }, raise: { ...raise, min: 8 } });
+  const awaited = new Map([
+    ['gone', false],
+    ['waits-1', true],
+    ['waits-2', true],
+  ]);
+  assert.deepEqual(
+    foldCards(cards, 0, awaited).map(({ card, equals }) => [card.id, ...equals.map(({ id }) => id)]),
+    [['gone'], ['waits-1', 'waits-2'], ['other'], ['more']],
+  );
+  assert.deepEqual(
+    findEqualCards(cards, cards[1]!, 0, awaited).map(({ id }) => id),
+    ['waits-2'],
   );
 });
 
