@@ -132,6 +132,9 @@ export interface CardStep {
   readonly rules: readonly string[];
 }
 
+/** The name under which `switchgear run` closes notices that it reports itself; nobody answered them. */
+export const supervisorName = 'switchgear run';
+
 /** A change of a card. */
 export type CardEvent =
   | {
@@ -209,11 +212,16 @@ export function parseEditedArgs(text: string): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** The reason why a card cannot be answered so at all, or undefined. */
-export function describeOtherAnswers({ id, actions }: Card, answer: CardAction): string | undefined {
+/** The reason why a card cannot be answered so at all, or undefined; actions are named in the words of `format`. */
+export function describeOtherAnswers(
+  { id, actions }: Card,
+  answer: CardAction,
+  format: (action: CardAction) => string = (action) => action,
+): string | undefined {
   if (actions.includes(answer)) return undefined;
-  const offered = actions.join(', ') || 'no answer';
-  if (answer !== 'approve_edited' || !actions.includes('approve')) return `${id} accepts ${offered}, got ${answer}`;
+  const offered = actions.map(format).join(', ') || 'no answer';
+  if (answer !== 'approve_edited' || !actions.includes('approve'))
+    return `${id} accepts ${offered}, got ${format(answer)}`;
   return `the arguments of ${id} cannot be edited: what waits for the answer runs with its own; it accepts ${offered}`;
 }
 

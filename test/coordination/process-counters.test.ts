@@ -76,6 +76,9 @@ for (const [kind, locate] of Object.entries(kinds)) {
     const [card] = gear.cards.list();
     gear.cards.answer(card!.id, 'dismiss', 'ann');
     gear.cards.answer(card!.id, 'dismiss', 'bob');
+    store.putCard({ ...card!, id: 'card-notice', kind: 'notice' });
+    gear.cards.answer('card-notice', 'dismiss', 'switchgear run'); // Not an answer of a person.
+    assert.equal(store.card('card-notice')?.state, 'answered');
     await store.shared.settled();
     await store.shared.counters!.flush();
     const counts = (await readStoredCounts(store))!;

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { readerFor } from '../../agents/reader-for.ts';
+import { supervisorName } from '../../core/card.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { ProviderName } from '../../gateway/providers.ts';
 import { startGateway } from '../../gateway/start-gateway.ts';
@@ -91,7 +92,7 @@ export async function openRunGateway(command: readonly string[], options: RunGat
         if (run?.showsCalls !== true) return 'count';
         return !isFirst && silentAboutSubagents.has(agent.cli) ? 'loops' : 'none';
       },
-      dismissCard: (id) => void gear.cards.answer(id, 'dismiss', 'switchgear run'),
+      dismissCard: (id) => void gear.cards.answer(id, 'dismiss', supervisorName),
     },
   });
   return {

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { accountEvents, type EventAccounting } from '../../agents/accounting/account-events.ts';
 import type { AgentEvent, ResultEvent } from '../../agents/index.ts';
 import { type SessionWatch, sessionWatch } from '../../agents/session-watch.ts';
+import { supervisorName } from '../../core/card.ts';
 import { hostRecordMs, runSaveEveryMs, secsMax, sessionNewsMs, sessionPollMs } from '../../core/limits.ts';
 import { toMicros } from '../../core/prices/builtin-prices.ts';
 import type { Refusal } from '../../core/refusal.ts';
@@ -376,7 +377,7 @@ class AttemptAccounting implements RunAccounting {
     for (const { id, kind, state, task, actions } of gear.snapshot().cards) {
       const belongsToRun = task === taskId || task.startsWith(`${taskId}/`);
       const isWarning = kind === 'notice' && actions.includes('pause') && actions.includes('dismiss');
-      if (belongsToRun && isWarning && state === 'open') gear.cards.answer(id, 'dismiss', 'switchgear run');
+      if (belongsToRun && isWarning && state === 'open') gear.cards.answer(id, 'dismiss', supervisorName);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Reports the programs that an agent left running: one line, the event `run-ended`, and a card if they worked on. */
 
+import { supervisorName } from '../../core/card.ts';
 import { announceLeftBehind, type LeftBehind } from '../../supervisor/left-behind.ts';
 import type { Attempt } from './attempt.ts';
 import type { RunCommandContext } from './context.ts';
@@ -16,7 +17,7 @@ export function reportLeftBehind(context: RunCommandContext, { end, task, record
   // The halt of a limit concerns the remaining programs; the agent itself cannot be continued.
   for (const { id, task: owner, kind, state, actions } of gear.snapshot().cards)
     if (owner === task && kind === 'halt' && state === 'open' && actions.includes('dismiss'))
-      gear.cards.answer(id, 'dismiss', 'switchgear run');
+      gear.cards.answer(id, 'dismiss', supervisorName);
   const { lines, card: unopened } = announceLeftBehind(leftBehind, {
     noun: 'the agent',
     name: record.agent,

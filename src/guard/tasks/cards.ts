@@ -1,6 +1,6 @@
 /** The cards of a gear: opened by halts and questions, changed by answers and by time. */
 
-import { type Card, type CardEvent, changeCard, type QuestionCard } from '../../core/card.ts';
+import { type Card, type CardEvent, changeCard, type QuestionCard, supervisorName } from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { removeInput, storeInput } from '../approval/sealed-input.ts';
 import { formatInputLine } from '../approval/shown-input.ts';
@@ -93,7 +93,7 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card =
     before && changeCard(before, event.type === 'card-answered' ? { wallMs: clock.wallMs(), ...event } : event);
   if (card !== undefined && card !== before) {
-    if (event.type === 'card-answered') runtime.counters?.countAnswer(event.answer);
+    if (event.type === 'card-answered' && event.by !== supervisorName) runtime.counters?.countAnswer(event.answer);
     runtime.store.putCard(card);
     if (card.kind === 'ask' && before?.state === 'open') {
       runtime.inputs.delete(id);
