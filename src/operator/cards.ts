@@ -112,6 +112,17 @@ export async function findCard(store: CrossProcessStore, idPrefix: string): Prom
   return findByIdPrefix(await readCards(store), idPrefix, 'card', (candidate) => isOpen(candidate, atMs));
 }
 
+const actionWords: Readonly<Record<CardAction, string>> = {
+  ...{ approve: 'approve', approve_run: 'approve --for run', approve_always: 'approve --for always' },
+  ...{ approve_edited: 'approve --edit', decline: 'decline', retry_raised: 'retry', narrow_scope: 'narrow' },
+  ...{ pause: 'pause', replan: 'replan', dismiss: 'dismiss' },
+};
+
+/** An action as a person types it after `switchgear inbox`. */
+export function formatAction(action: CardAction): string {
+  return actionWords[action];
+}
+
 /** Names the task, or the step of a chain run, that a card is about. */
 export function describeSubject({ step, task }: Card): string {
   if (step === undefined) return task;
@@ -199,7 +210,7 @@ function findObjection(card: Card, answer: CardAction, atMs: number): string | u
   if (!isOpen(card, atMs)) return describeNotOpen(card, atMs);
   if (card.actions.includes(answer)) return undefined;
   if (card.kind !== 'ask') return `${id} asks no question; it reports: ${sanitizeText(card.evidence[0] ?? card.code)}`;
-  return sanitizeText(describeOtherAnswers(card, answer) ?? '');
+  return sanitizeText(describeOtherAnswers(card, answer, formatAction) ?? '');
 }
 
 /** The message for a card that was answered or has expired. */

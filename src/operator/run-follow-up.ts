@@ -9,7 +9,7 @@ import { makeInputChanges, requestId } from '../guard/internal.ts';
 import type { Change, CrossProcessStore, Store } from '../ports/store.ts';
 import { deleteRun, isAlive, makePromptChange, type RunRecord, readRuns, writeRun } from '../supervisor/run-record.ts';
 import type { Operator } from './authorize.ts';
-import { answerInStore, describeEarlierAnswer, findCard } from './cards.ts';
+import { answerInStore, describeEarlierAnswer, findCard, formatAction } from './cards.ts';
 import { sanitizeText } from './format.ts';
 
 /** A decision about a halted run. */
@@ -154,7 +154,10 @@ async function answerRunCard(
   throw new SwitchgearError(
     'not_answered',
     answeredCard?.answer === undefined
-      ? sanitizeText(describeOtherAnswers(answeredCard ?? { ...card, actions: [] }, action) ?? `${card.id} has expired`)
+      ? sanitizeText(
+          describeOtherAnswers(answeredCard ?? { ...card, actions: [] }, action, formatAction) ??
+            `${card.id} has expired`,
+        )
       : describeEarlierAnswer(answeredCard),
   );
 }

@@ -1,5 +1,6 @@
 /** The answers of `switchgear inbox`: approve and decline questions; continue or end a halted, paused or lost run. */
 
+import type { Card } from '../../core/card.ts';
 import { describeSubject } from '../../operator/cards.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import {
@@ -103,7 +104,7 @@ async function reportAnswer(
   const id = sanitizeText(card.id);
   switch (status) {
     case 'answered':
-      print(`${verb === 'decline' ? 'declined' : 'approved'} ${id}: ${sanitizeText(describeSubject(card))}`);
+      print(`${verb === 'decline' ? 'declined' : 'approved'} ${id}: ${sanitizeText(describeQuestion(card))}`);
       if (released > 0) print(sanitizeText(sentence));
       if (abandonedRun !== undefined) {
         const { makeCommandHints } = await import('../chain/runs.ts');
@@ -134,6 +135,11 @@ async function reportAnswer(
       print(`dismissed ${id}`);
       return exitCodes.ok;
   }
+}
+
+/** Names the step of a chain run, or the agent and the call that it asks about. */
+function describeQuestion(card: Card): string {
+  return card.step === undefined ? (card.evidence[0] ?? card.task) : describeSubject(card);
 }
 
 /** The stored options of a run do not name its store, so the resumed run uses the store of this command. */

@@ -11,6 +11,7 @@ import {
   describeCardState,
   describeSubject,
   findByIdPrefix,
+  formatAction,
   isInState,
   isOpen,
   loadQuestion,
@@ -127,14 +128,16 @@ function describeKind({ kind, count }: CardView): string {
   return count > 1 ? `${kind} ×${count}` : kind;
 }
 
-function describeWaiting({ waitingMs }: CardView): string {
-  return waitingMs === undefined ? '' : `for ${formatTimeSpan(waitingMs)}`;
+function describeWaiting({ waitingMs, kind }: CardView): string {
+  if (waitingMs === undefined) return '';
+  return kind === 'notice' ? `${formatTimeSpan(waitingMs)} ago` : `waits ${formatTimeSpan(waitingMs)}`;
 }
 
 const noticesTitle = 'Notices, which need no answer (switchgear inbox dismiss ID closes one):';
 
-/** The last sentence of a card before its input. */
-function describeReason({ evidence, input, code }: QuestionCard): string {
+/** The first sentence of a notice; the last one of another card before its input. */
+function describeReason({ evidence, input, code, kind }: QuestionCard): string {
+  if (kind === 'notice') return evidence[0] ?? code;
   return (input ? evidence.at(-2) : evidence.at(-1)) ?? code;
 }
 
@@ -170,7 +173,7 @@ async function show(
     ['state', describeCardState(card, atMs).text],
     ...card.evidence.map((line) => ['', line]),
     ...(card.step?.rules ?? []).map((rule) => ['rule', rule]),
-    ...(isOpen(card, atMs) ? [['answers', card.actions.join(', ')]] : []),
+    ...(isOpen(card, atMs) ? [['answers', card.actions.map(formatAction).join(', ')]] : []),
     ...card.details.counters.map((counter) => [counter.name.replaceAll('_', ' '), describeCounter(counter)]),
     ...(isOpen(card, atMs) && card.raise ? [['retry', describeRaise(card.raise)]] : []),
     ...(card.kind === 'halt' && settings.length > 0 ? [['changed by', settings.join(', ')]] : []),

@@ -218,7 +218,7 @@ async function findInboxCause(
   const oldest = waiting[ages.indexOf(longest)]!;
   const evidence = [
     `${formatCount(stale, 'agent')} waiting for an answer, the longest for ${formatTimeSpan(longest)}`,
-    `The oldest question is ${sanitizeText(oldest.id)}: switchgear inbox`,
+    `The oldest ${oldest.kind === 'ask' ? 'question' : 'halt'} is ${sanitizeText(oldest.id)}: switchgear inbox`,
   ];
   return [
     {

@@ -8,6 +8,7 @@ import type { Card } from '../../core/card.ts';
 import type { WebhookFormat } from '../../core/declare/webhook-settings.ts';
 import { cleanLine, sliceWhole } from '../../core/foreign-text.ts';
 import { maskSecrets } from '../../core/secret-shapes.ts';
+import { formatAction } from '../../operator/cards.ts';
 import { formatJson } from '../http/respond.ts';
 import { messageLinesMax, messageTextMax } from './limits.ts';
 
@@ -56,11 +57,14 @@ export function cleanText(text: string): string {
 export function makeCardMessage(
   card: Card,
   type: MessageType,
-  agent: string | undefined,
+  entryAgent: string | undefined,
   { pageUrl, wallMs, webhook }: MessageContext,
 ): Message {
-  const evidence = card.evidence.slice(0, messageLinesMax).map(cleanText);
-  const [headline = card.code, ...lines] = evidence;
+  const [headline = card.code, ...evidence] = card.evidence.slice(0, messageLinesMax).map(cleanText);
+  const { agent = entryAgent, task, kind } = card;
+  const who = `${agent === undefined ? '' : `Agent ${cleanText(agent)}, `}task ${cleanText(task)}`;
+  const answers = `Answers: ${card.actions.map(formatAction).join(', ')}`;
+  const lines = kind === 'notice' ? evidence : [who, ...evidence, answers];
   return {
     id: makeMessageId(webhook, type, card.id),
     type,
@@ -69,10 +73,10 @@ export function makeCardMessage(
     lines,
     link: `${pageUrl}/#/inbox/${encodeURIComponent(card.id.toWellFormed())}`,
     card: {
-      id: cleanText(card.id),
-      kind: card.kind,
+      id: cleanLine(card.id),
+      kind,
       code: cleanText(card.code),
-      task: cleanText(card.task),
+      task: cleanText(task),
       ...(agent !== undefined && { agent: cleanText(agent) }),
       state: card.state,
       counters: cleanCounters(card.counters),

@@ -77,11 +77,11 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     const listed = await inbox(place, 'list');
     assert.match(
       listed.out,
-      new RegExp(`^ {2}${card} {2}ask {2}\\S+ {2}plan: step pay of r {2}\\d+ (s|min) left {2}for .+ {2}really pay`),
+      new RegExp(`^ {2}${card} {2}ask {2}\\S+ {2}plan: step pay of r {2}\\d+ (s|min) left {2}waits .+ {2}really pay`),
     );
     const shown = await inbox(place, 'show', card.slice(0, 8));
     assert.match(shown.out, /rule\s+chain:plan\|ability:pay\|confirm/);
-    assert.match(shown.out, /answers\s+approve, approve_run, approve_always, decline/);
+    assert.match(shown.out, /answers\s+approve, approve --for run, approve --for always, decline/);
     assert.match(shown.out, /with \{"after":"first"\}/, 'what the step would be called with');
     assert.doesNotMatch(shown.out, /rule_declined/, 'nobody has declined anything');
     const short = card.slice(4, 9);
@@ -158,6 +158,23 @@ for (const [name, placeOf] of Object.entries(kinds)) {
     assert.match(told.err, /asks no question; it reports: never/);
   });
 }
+
+test('the inbox names a question, the headline of a notice and the answers as a person types them', async () => {
+  const place = kinds['in a file']!();
+  const store = await place.open();
+  const card = { task: 't-9', agent: 'Buyer', counters: {}, state: 'open', openedWallMs: Date.now() - 2000 } as const;
+  const evidence = ['Buyer wants to call buy', 'over 100'];
+  store.putCard({ ...card, id: 'ask-1', kind: 'ask', code: 'rule_declined', evidence, actions: ['approve'] });
+  const lines = ['ann approved it always', 'Revoke it with: switchgear inbox standing'];
+  store.putCard({ ...card, id: 'card-n', kind: 'notice', code: 'notice', evidence: lines, actions: ['dismiss'] });
+  await store.shared!.settled();
+  store.close();
+  const { out } = await inbox(place, 'list');
+  assert.match(out, /ask-1 .+ waits \d+ s {2}over 100/);
+  assert.match(out, /card-n .+ \d+ s ago {2,}ann approved it always$/);
+  assert.equal((await inbox(place, 'approve', 'ask-1')).out, 'approved ask-1: Buyer wants to call buy');
+  assert.equal((await inbox(place, 'retry', 'card-n')).err, 'switchgear: card-n accepts dismiss, got retry');
+});
 
 test('wrong arguments are a usage error, and an unused store is empty', async () => {
   const place: Place = {

@@ -53,7 +53,8 @@ test(
     const webhook = makeWebhook(url, { events: all, secret, isSigned: true });
     const server = await serve(store, { publicUrl: 'https://gear.example.com/', alerts: quickAlerts({}, [webhook]) });
     await waitForPlace(store);
-    await openCard(store, 'card-1', { digest: 'f'.repeat(64), kind: 'ask', actions: ['approve', 'decline'] });
+    const cardId = 'card-mf3k2x9q-8b1d5e7c4a2f9063-1'; // As random as a secret.
+    await openCard(store, cardId, { digest: 'f'.repeat(64), kind: 'ask', actions: ['approve', 'decline'] });
     const { headers, body, json } = await until(() => received[0]);
     const id = String(headers['webhook-id']);
     const time = String(headers['webhook-timestamp']);
@@ -61,8 +62,8 @@ test(
     assert.equal(headers['webhook-signature'], `v1,${signature}`);
     assert.ok(Math.abs(Number(time) * 1000 - Date.now()) < 60_000);
     assert.equal(json.id, id);
-    assert.deepEqual([json.type, json.headline, json.card.agent], ['question', 'Question: card-1 stopped', 'A']);
-    assert.equal(json.link, 'https://gear.example.com/#/inbox/card-1');
+    assert.deepEqual([json.type, json.card.id, json.card.agent], ['question', cardId, 'A']);
+    assert.equal(json.link, `https://gear.example.com/#/inbox/${cardId}`);
     assert.ok(!body.includes('ffffffff'));
     await server.close();
   },
@@ -105,6 +106,20 @@ test('a restart neither repeats nor forgets, and a card that was answered meanwh
     ['card-1', 'card-3', 'card-4'],
   );
   await second.close();
+});
+
+test('the message of a halt names the agent, the task and the answers that its card takes', limited, async () => {
+  const store = openFileStore();
+  const { received, url } = await startReceiver();
+  const server = await serve(store, { alerts: quickAlerts({}, [makeWebhook(url, { events: all })]) });
+  await waitForPlace(store);
+  await openCard(store, 'card-1', { evidence: ['tool calls: 4 of 3'], actions: ['retry_raised', 'narrow_scope'] });
+  const { json } = await until(() => received[0]);
+  assert.deepEqual(
+    [json.headline, json.lines],
+    ['Halted: tool calls: 4 of 3', ['Agent A, task t', 'Answers: retry, narrow']],
+  );
+  await server.close();
 });
 
 test('many cards at once are one message', limited, async () => {
