@@ -1,5 +1,6 @@
 /** Halts, pauses and resumes tasks; ends what is left of a lost run. */
 
+import { quoteValue } from '../core/quote.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
 import { endLostRun } from '../supervisor/lost-runs.ts';
 import { type RunRecord, readStoredRun } from '../supervisor/run-record.ts';
@@ -21,6 +22,16 @@ export type TaskOrderResult =
   | { readonly status: 'ended'; readonly ended: number; readonly surviving: readonly number[] }
   /** The run was paused in the inbox: its card was answered, and the caller starts the agent again. */
   | { readonly status: 'to-resume'; readonly run: RunRecord };
+
+/** The message for an order to one task that no process runs; undefined for any other order. */
+export function describeUnknownTask(
+  order: TaskOrder,
+  target: string | null,
+  { acknowledged, silent }: OrderResult,
+): string | undefined {
+  if (order === 'resume' || target === null || acknowledged.length + silent.length > 0) return undefined;
+  return `no task ${quoteValue(target)} runs on this store`;
+}
 
 /**
  * Gives an order to a task or to all tasks. A halt of a lost run ends its processes. A run that was paused in the inbox

@@ -93,6 +93,8 @@ for (const [name, makePlace] of Object.entries(kinds)) {
       assert.deepEqual([reset.json.breakers[0].state, reset.json.orders.trips], ['CLOSED', []]);
       assert.equal(await nextLine(), 'found');
 
+      const unknown = await server.send('POST', '/api/tasks/nosuch/halt', {});
+      assert.deepEqual([unknown.status, unknown.json.error.code], [404, 'not_found']);
       const halts = await Promise.all(
         [1, 2].map(() => server.send('POST', '/api/tasks/research/halt', { reason: 'enough' })),
       );

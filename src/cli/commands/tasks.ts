@@ -2,7 +2,12 @@
 
 import { sanitizeText } from '../../operator/format.ts';
 import type { OrderResult, TaskOrder } from '../../operator/orders.ts';
-import { effectsOfOrders, giveTaskOrder, type TaskOrderResult } from '../../operator/task-orders.ts';
+import {
+  describeUnknownTask,
+  effectsOfOrders,
+  giveTaskOrder,
+  type TaskOrderResult,
+} from '../../operator/task-orders.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { identifyOperator } from '../policy/operator-option.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -60,10 +65,11 @@ function reportLostRun(
 function reportOrder(
   order: TaskOrder,
   target: string | null,
-  { acknowledged, silent }: OrderResult,
+  result: OrderResult,
   asJson: boolean,
   { out, err }: Terminal,
 ): number {
+  const { acknowledged, silent } = result;
   // `pause --all` also applies to later tasks; a resumed task may have ended meanwhile.
   const isDone = order === 'resume' || (order === 'pause' && target === null);
   // An order for all tasks of a store on which none runs has nothing to do.
@@ -80,8 +86,9 @@ function reportOrder(
   if (silent.length > 0) {
     const names = silent.map(sanitizeText).join(', ');
     err(`switchgear: no acknowledgement yet from ${names}; the order stays in force`);
-  } else if (!worked) {
-    err(`switchgear: no task ${JSON.stringify(target)} runs on this store`);
+  } else {
+    const unknown = describeUnknownTask(order, target, result);
+    if (unknown !== undefined) err(`switchgear: ${unknown}`);
   }
   return worked ? exitCodes.ok : exitCodes.error;
 }

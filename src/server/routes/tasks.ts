@@ -2,11 +2,12 @@
 
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { SwitchgearError } from '../../core/error.ts';
 import { reasonLengthMax, storedEntriesMax } from '../../core/limits.ts';
 import type { TaskFamily } from '../../operator/board/task-families.ts';
 import { readTimelineRows } from '../../operator/board/timeline-rows.ts';
 import { readAllTasks, readOrders } from '../../operator/status.ts';
-import { effectsOfOrders, giveTaskOrder } from '../../operator/task-orders.ts';
+import { describeUnknownTask, effectsOfOrders, giveTaskOrder } from '../../operator/task-orders.ts';
 import { readTimeline, type TimelinePage } from '../../operator/timeline.ts';
 import { answerRowsMax } from '../http/limits.ts';
 import { formatJson, securityHeaders } from '../http/respond.ts';
@@ -50,6 +51,8 @@ export const taskRoutes: readonly Route[] = [
         const operator = await authorize(effectsOfOrders[order]);
         const request = { target: params.id!, reason: body.reason ?? '', ...operator };
         const effect = await giveTaskOrder(store, order, request);
+        const unknown = effect.status === 'ordered' ? describeUnknownTask(order, params.id!, effect) : undefined;
+        if (unknown !== undefined) throw new SwitchgearError('not_found', unknown);
         const task = (await readAllTasks(store)).find(({ id }) => id === params.id);
         return { effect, ...(task && { task }) };
       },
