@@ -37,6 +37,9 @@ const listHints: Readonly<Record<string, string>> = {
   'standing approval': ': switchgear inbox standing shows them',
 };
 
+/** The words with which an alert says that its cause is over. */
+export const overText = 'Over since ';
+
 /** The most candidates that an error message names. */
 const candidatesShown = 5;
 
@@ -133,7 +136,8 @@ export function describeSubject({ step, task }: Card): string {
 export function describeCardState(card: Card, atMs: number): TableCell {
   const { state, answer, expiresAtMs } = card;
   if (answer !== undefined) return { text: `${answer} by ${describeAnswerer(card)}`, style: 'dim' };
-  if (state === 'expired' || isExpired(card, atMs)) return { text: 'expired', style: 'dim' };
+  if (state === 'expired' || isExpired(card, atMs))
+    return { text: card.kind === 'notice' ? 'over' : 'expired', style: 'dim' };
   return { text: expiresAtMs === undefined ? 'open' : `${formatTimeSpan(expiresAtMs - atMs)} left`, style: 'yellow' };
 }
 
@@ -216,6 +220,7 @@ function findObjection(card: Card, answer: CardAction, atMs: number): string | u
 /** The message for a card that was answered or has expired. */
 export function describeNotOpen(card: Card, atMs: number): string {
   if (card.answer !== undefined) return describeEarlierAnswer(card);
+  if (card.kind === 'notice') return `${sanitizeText(card.id)} is over: nobody needs to answer it`;
   const ago = card.expiresAtMs === undefined ? '' : ` ${formatTimeSpan(atMs - card.expiresAtMs)} ago`;
   return `${sanitizeText(card.id)} expired${ago}: the action was not approved in time`;
 }

@@ -236,4 +236,5 @@ test('the effect is the sentence of the server, or one from the card as the stor
   );
   assert.equal(outcomeOf(card), answerWords.approve);
   assert.equal(outcomeOf({ ...question, state: 'expired' }), 'expired without an answer');
+  assert.equal(outcomeOf({ ...question, kind: 'notice', state: 'expired' }), 'over');
 });

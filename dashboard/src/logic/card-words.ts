@@ -146,8 +146,9 @@ export const answerWords: Readonly<Record<CardAction, string>> = {
 };
 
 /** What became of a card, for the history. */
-export function outcomeOf({ answer, state }: PageCard): string {
+export function outcomeOf({ answer, state, kind }: PageCard): string {
   if (answer !== undefined) return answerWords[answer];
+  if (kind === 'notice') return 'over';
   return state === 'expired' || state === 'open' ? 'expired without an answer' : state;
 }
 

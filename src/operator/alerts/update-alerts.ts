@@ -9,6 +9,7 @@ import { applyChanges } from '../../chains/run/storage/values.ts';
 import type { Card } from '../../core/card.ts';
 import type { AlertSettings } from '../../core/settings.ts';
 import type { Change, CrossProcessStore } from '../../ports/store.ts';
+import { overText } from '../cards.ts';
 import {
   type AlertLease,
   type AlertRecord,
@@ -158,7 +159,7 @@ async function reopen(
 async function endCause(store: CrossProcessStore, key: string, record: AlertRecord, why: string): Promise<void> {
   const wallMs = store.clock.wallMs();
   const next = { ...record, overWallMs: wallMs, seenMs: store.clock.nowMs() };
-  const over = `Over since ${formatWallTime(wallMs)}${why}`;
+  const over = `${overText}${formatWallTime(wallMs)}${why}`;
   await writeCard(store, key, record, next, (stored) => {
     if (stored.state !== 'open' || !stored.id.startsWith(alertCardPrefix)) return stored;
     return { ...stored, state: 'expired', evidence: [...stored.evidence, over] };
@@ -166,7 +167,7 @@ async function endCause(store: CrossProcessStore, key: string, record: AlertReco
 }
 
 function isTimeLine(line: string): boolean {
-  return line.startsWith('Over since ') || line.startsWith(againText);
+  return line.startsWith(overText) || line.startsWith(againText);
 }
 
 function formatWallTime(wallMs: number): string {

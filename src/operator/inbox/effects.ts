@@ -11,6 +11,7 @@ import type { TaskSettings } from '../../core/settings.ts';
 import { type LiveTask, livePrefix } from '../../ports/published-tasks.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { type RunRecord, readRuns } from '../../supervisor/run-record.ts';
+import { overText } from '../cards.ts';
 import { readStandingApprovals } from '../standing.ts';
 import type { CardHistory } from './card-history.ts';
 
@@ -70,7 +71,7 @@ export function createEffectReader(store: CrossProcessStore, history: CardHistor
     if (step !== undefined) return describeChainApproval(card, who, how);
     return state === 'used'
       ? { sentence: `${who} ${how}: the call has taken the approval.`, isInForce: false }
-      : { sentence: `${who} ${how}: the call has not taken the approval yet.`, isInForce: true };
+      : { sentence: `${who} ${how}: the call has not run yet.`, isInForce: true };
   }
 
   async function describeChainApproval(card: Card, who: string, how: string): Promise<Effect> {
@@ -96,7 +97,7 @@ export function createEffectReader(store: CrossProcessStore, history: CardHistor
     const words = note === undefined ? '' : `: “${note}”`;
     switch (answer) {
       case undefined:
-        return { sentence: 'Nobody answered in time: it was not approved.', isInForce: false };
+        return { sentence: describeEnd(card), isInForce: false };
       case 'approve':
       case 'approve_edited':
       case 'approve_run':
@@ -121,6 +122,12 @@ export function createEffectReader(store: CrossProcessStore, history: CardHistor
         return { sentence: `${who} dismissed it.`, isInForce: false };
     }
   };
+}
+
+/** How a card ended that nobody answered: an alert closes when its cause is over. */
+function describeEnd({ kind, evidence }: Card): string {
+  if (kind !== 'notice') return 'Nobody answered in time: it was not approved.';
+  return `${evidence.findLast((line) => line.startsWith(overText)) ?? 'It is over'}.`;
 }
 
 function readUse({ calls, tokens, micros }: LiveTask, name: keyof TaskSettings): number | undefined {

@@ -20,6 +20,20 @@ const ask: Card = {
 for (const [name, open] of Object.entries(kinds)) {
   const test = testOn(name);
 
+  test(`${name}: the history says since when an alert is over, and that a question was not approved`, async () => {
+    const store = await open(newPlace());
+    const server = await serve(store);
+    const over = { ...ask, kind: 'notice', state: 'expired', code: 'notice', actions: ['dismiss'] } as const;
+    store.putCard({ ...over, id: 'card-alert-1', evidence: ['x tripped', 'Over since 2026-03-01 09:12:44 UTC'] });
+    store.putCard({ ...ask, state: 'expired' });
+    await store.shared.settled();
+    const sentenceOf = async (id: string) => (await server.send('GET', `/api/cards/${id}`)).json.card.effect.sentence;
+    assert.equal(await sentenceOf('card-alert-1'), 'Over since 2026-03-01 09:12:44 UTC.');
+    assert.equal(await sentenceOf('ask-1'), 'Nobody answered in time: it was not approved.');
+    await server.close();
+    store.close();
+  });
+
   test(`${name}: a retry raises the limit as far as its card allows, and the effect is read back`, async () => {
     const place = newPlace();
     const [store, own] = [await open(place), await open(place)];

@@ -19,7 +19,7 @@ export function ClosedCard({ card }: { readonly card: PageCard }) {
   const who = answererOf(card);
   const note = card.note ?? from?.note;
   const effect = typeof card.effect === 'string' ? card.effect : card.effect?.sentence;
-  const causes = causesOf(card);
+  const causes = causesOf(card).filter((each) => effect?.includes(each.replace(/\.$/, '')) !== true);
   const wallMs = answeredWallMs ?? openedWallMs;
   return (
     <article class="closed" aria-labelledby={`closed:${id}`}>
