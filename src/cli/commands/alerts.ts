@@ -77,10 +77,12 @@ function formatAlerts(alerts: AlertSummary, wallMs: number, paint: Paint): reado
 async function testWebhooks(store: CrossProcessStore, parsedArgs: ParsedArgs, terminal: Terminal): Promise<number> {
   const [, wanted] = parsedArgs.positionals;
   await identifyOperator(store, parsedArgs, terminal, 'loosen');
-  const { policy } = await loadEffectivePolicy(undefined, terminal, placeOnStore(store, terminal));
+  const { policy, waiting, file } = await loadEffectivePolicy(undefined, terminal, placeOnStore(store, terminal));
   const all = resolveWebhooks(policy.settings.webhooks ?? [], terminal);
   const webhooks = all.filter(({ name }) => wanted === undefined || name === wanted);
   if (webhooks.length === 0) {
+    if (all.length === 0 && waiting.some((setting) => setting.startsWith('webhooks')))
+      throw usageError(`the webhooks of ${file} wait for: switchgear policy trust`);
     const known = all.map(({ name }) => name).join(', ');
     throw usageError(
       wanted === undefined || all.length === 0

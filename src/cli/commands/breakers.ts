@@ -49,9 +49,10 @@ export async function findTripSettings(
   tool: string,
   secs: number | undefined,
   terminal: Terminal,
+  policyOption?: string,
 ): Promise<BreakerSettings> {
   if (secs !== undefined) return { ...defaultBreaker, recoveryTimeoutSecs: secs };
-  return resolveBreaker((await loadEffectivePolicy(undefined, terminal)).policy.settings, { tool });
+  return resolveBreaker((await loadEffectivePolicy(policyOption, terminal)).policy.settings, { tool });
 }
 
 function parseTripSecs({ values }: ParsedArgs): number | undefined {

@@ -22,7 +22,15 @@ import { runTokenVerb } from './serve-token.ts';
 const defaultPort = 4770;
 /** Headers that decide about a request, or hold a secret: none of them names a person. */
 const ownHeaders = /^(authorization|proxy-authorization|cookie|host|origin|referer|x-switchgear|content-.*|sec-.*)$/i;
-const valueOptions = ['--store', '--port', ...listenValueOptions, '--user-header', '--public-url', '--compat'];
+const valueOptions = [
+  '--store',
+  '--port',
+  ...listenValueOptions,
+  '--user-header',
+  '--public-url',
+  '--compat',
+  '--policy',
+];
 
 export const command: Command = {
   usage: [
@@ -40,6 +48,8 @@ export const command: Command = {
     '  --allow-host NAMES   more hosts under which the server is addressed: NAME or NAME:PORT, with commas',
     '  --public-url URL     the address of the page in webhooks, as behind a reverse proxy',
     '  --user-header NAME   the header in which a reverse proxy names the person',
+    '  --policy FILE        the policy with the thresholds of alerts and the webhooks; by default that of the folder',
+    '  --store STORE        the store to serve; by default that of this machine',
     '  --compat resilience4j  add the metrics of breakers under the names of resilience4j',
     'The printed address has a token that is valid until the server ends. If the port is busy, the next free one',
     'is used.',
@@ -48,14 +58,15 @@ export const command: Command = {
     if (args[0] === 'token') return runTokenVerb(args.slice(1), terminal);
     const parsedArgs = readArgs(args, ['--insecure'], 0, valueOptions);
     const options = parseServeOptions(parsedArgs);
+    const policyOption = parsedArgs.values.get('--policy');
     const address = findStoreAddress(parsedArgs, terminal);
     await withStore(
       address,
       async (store) => {
         const startRole = await findStartRole(store, parsedArgs, terminal);
         const place = placeOnStore(store, terminal);
-        const { policy } = await loadEffectivePolicy(undefined, terminal, place);
-        const readSettings = createAlertSettingsReader(policy, terminal, place);
+        const { policy } = await loadEffectivePolicy(policyOption, terminal, place);
+        const readSettings = createAlertSettingsReader(policy, terminal, place, policyOption);
         const webhooks = resolveWebhooks(policy.settings.webhooks ?? [], terminal);
         for (const { name, problem } of webhooks)
           if (problem !== undefined) terminal.err(`switchgear: the webhook ${name} cannot be used: ${problem}`);
@@ -65,7 +76,7 @@ export const command: Command = {
           startRole,
           user: userName(),
           alerts: { settings: policy.settings.alerts, readSettings, webhooks },
-          findTripSettings: (tool, secs) => findTripSettings(tool, secs, terminal),
+          findTripSettings: (tool, secs) => findTripSettings(tool, secs, terminal, policyOption),
         });
         if (options.port !== 0 && server.port !== options.port)
           terminal.err(`switchgear: port ${options.port} is busy; using ${server.port}`);

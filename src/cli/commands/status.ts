@@ -135,12 +135,16 @@ function formatOrderRows({ pauses, trips, holds = [] }: Orders, atMs: number): r
 
 const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;
 
-function formatCardRow({ id, kind, task, code, evidence }: Card): readonly TableCell[] {
+function formatCardRow({ id, kind, agent = '', task, code, evidence }: Card): readonly TableCell[] {
+  const [cause = '', ...more] = evidence;
   return [
+    { text: id },
     { text: kind, style: cardStyles[kind] },
+    { text: agent },
     { text: task },
-    { text: code },
-    { text: evidence.join('; ') || id, style: 'dim' },
+    { text: kind === 'ask' ? '' : code }, // The code of a question is that of its refusal.
+    // The further lines of a halt and a notice repeat their counters.
+    { text: kind === 'ask' ? [cause, ...more].join('; ') : cause, style: 'dim' },
   ];
 }
 

@@ -18,6 +18,7 @@ export const command: Command = {
     "  --header 'NAME: VALUE'  a header of each request to it; ${VARIABLE} is taken from the environment",
     '  --headers-from VARIABLE  more headers, as lines of a variable of the environment',
     '  --listen PORT   let clients connect by HTTP to this port of 127.0.0.1, instead of stdin',
+    '  --allow-host NAMES   more hosts under which it is addressed: NAME or NAME:PORT, with commas',
     '  --config FILE --server NAME  a server of the configuration of a client',
     '  --name NAME     the name of the server, as its client knows it; by default from the command',
     '  --agent NAME    the name of the agent; by default that of the client',

@@ -11,8 +11,9 @@ export function createAlertSettingsReader(
   started: CheckedPolicy,
   terminal: Terminal,
   place: CallerPlace,
+  policyOption?: string,
 ): () => Promise<AlertSettings> {
-  const readPolicy = createPolicyReader(started, undefined, terminal, place);
+  const readPolicy = createPolicyReader(started, policyOption, terminal, place);
   let { alerts } = started.settings;
   return async () => {
     const next = (await readPolicy()).settings.alerts;

@@ -36,6 +36,7 @@ test('a test message goes to the webhooks of a given policy, and not to those of
   const found = await run(['alerts', 'test']);
   assert.equal(found.code, 2);
   assert.match(found.text, /webhooks loosens and waits for: switchgear policy trust/);
+  assert.match(found.text, /: the webhooks of switchgear.toml wait for: switchgear policy trust/);
   assert.equal(received.length, 0);
   const given = await run(['alerts', 'test', 'ops'], { SWITCHGEAR_POLICY: join(folder, 'switchgear.toml') });
   assert.deepEqual([given.code, received.length, received[0]?.json.type], [0, 1, 'test']);

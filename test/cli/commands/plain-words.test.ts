@@ -36,8 +36,8 @@ test('status, tail and inbox in plain words; the message of an error is not stor
   const run = await failing(context, {});
   const status = await run('status');
   assert.match(status, /search +open +next probe in \d+ s +1 trip +agent .* it failed 5 times; last error: Error\n/);
-  assert.match(status, /Open cards \(1\)\n +halt +\S+ +tool_call_limit +tool calls: 11 of 10/);
-  assert.match(status, /Notices \(1\)\n +notice .*tool calls: 8 of 10/);
+  assert.match(status, /Open cards \(1\)\n +\S+ +halt +\S+ +\S+ +tool_call_limit +tool calls: 11 of 10/);
+  assert.match(status, /Notices \(1\)\n +\S+ +notice .*tool calls: 8 of 10/);
   const tail = await run('tail', '-n', '100');
   assert.match(tail, /failure-counted +search failed \(5 of 5\): Error\n/);
   assert.match(tail, /breaker-opened +search: it failed 5 times; refused for 60 s/);
