@@ -1,6 +1,7 @@
 /** Answers of the gateway itself: refusals in the shape of the API, and errors of requests that reach no upstream. */
 
 import type { ServerResponse } from 'node:http';
+import { endSentence } from '../core/messages/model-text.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { HttpError } from '../http/http-error.ts';
 import type { ApiShape, OwnAnswer, RequestFacts } from './shapes/shape.ts';
@@ -52,10 +53,10 @@ export function sendRefusal(response: ServerResponse, shape: ApiShape, refusal: 
 /** Sends a complete answer that ends the work of an agent: one text, and no call. */
 export function sendClosing(response: ServerResponse, shape: ApiShape, halt: Refusal, facts: RequestFacts): void {
   const headers = { 'x-should-retry': 'false', 'x-switchgear-code': halt.code };
-  sendAnswer(response, shape.close(`Halted by Switchgear: ${halt.explanation}.`, facts), headers);
+  sendAnswer(response, shape.close(`Halted by Switchgear: ${endSentence(halt.explanation)}`, facts), headers);
 }
 
 /** The words of a refusal, as a person and a model read them. */
 export function describeRefusal({ explanation, remediation }: Refusal): string {
-  return `Switchgear: ${explanation}. ${remediation}`;
+  return `Switchgear: ${endSentence(explanation)} ${remediation}`;
 }

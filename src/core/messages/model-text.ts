@@ -6,7 +6,13 @@ import type { Refusal } from '../refusal.ts';
 export function textForModel(refusal: Refusal): string {
   const { code, counters, message, remediation } = refusal;
   if (code === 'circuit_open' && counters.held === undefined) return describeOpenCircuit(refusal);
-  return `${message.replace(/[.\s]+$/, '')}. ${remediation}`;
+  return `${endSentence(message)} ${remediation}`;
+}
+
+/** The text with a dot at its end, unless it ends with a question or exclamation mark. */
+export function endSentence(text: string): string {
+  const plain = text.replace(/[.\s]+$/, '');
+  return /[?!]$/.test(plain) ? plain : `${plain}.`;
 }
 
 function describeOpenCircuit({ name, counters, lastError }: Refusal): string {

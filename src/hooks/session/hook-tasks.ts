@@ -1,6 +1,7 @@
 /** Finds the task of an event: the task of the current prompt, or the child task of a subagent. */
 
 import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
+import { endSentence } from '../../core/messages/model-text.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { HookedHost } from '../../guard/entries/hooked-calls.ts';
@@ -152,7 +153,7 @@ export function makeHaltDecision({ haltStop: stop }: TaskState, refusal: Refusal
 
 function formatHaltReason({ explanation, remediation }: Refusal): string {
   // The reason of a rule may end with a full stop.
-  return `Switchgear halted this task: ${explanation.replace(/\.$/, '')}. ${remediation}`;
+  return `Switchgear halted this task: ${endSentence(explanation)} ${remediation}`;
 }
 
 /** Returns the pending loop hint for the model, once. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codes, findCode, listSettingsOf } from '../../../src/core/controls/registry.ts';
 import { explain, listCardActions } from '../../../src/core/messages/explain.ts';
-import { textForModel } from '../../../src/core/messages/model-text.ts';
+import { endSentence, textForModel } from '../../../src/core/messages/model-text.ts';
 import type { Stop } from '../../../src/core/verdict.ts';
 import { makeStop } from '../../harness/control-story.ts';
 
@@ -189,4 +189,9 @@ test('the text for a model about an open circuit has the count, the last error a
   const held = makeStop('deny', { counters: { held: 1 } });
   assert.match(textForModel(told(held)), /An operator has paused this tool\./);
   assert.match(explain(stop, { name: 'gpt', agent: 'a', atMs: 0, isModel: true }).message, /^Model 'gpt' circuit/);
+});
+
+test('a question keeps its mark at the end of a sentence, and any other text gets one dot', () => {
+  assert.equal(endSentence("Nobody approved 'echo': really echo?"), "Nobody approved 'echo': really echo?");
+  assert.deepEqual(['too often', 'too often.', 'too often. '].map(endSentence), Array(3).fill('too often.'));
 });
