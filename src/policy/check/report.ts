@@ -72,7 +72,18 @@ export function addProblem(report: Report, path: Path, problem: string): void {
   }
   const pathName = formatPath(path);
   const gap = pathName && !/^[.[]/.test(problem) ? ' ' : '';
-  report.problems.push(`${pathName || 'the policy '}${gap}${problem}${report.placeOf(path).text}`);
+  report.problems.push(`${pathName || 'the policy '}${gap}${problem}${findPlace(report, path, problem)}`);
+}
+
+/** The place of a value, or of its part that the problem begins with: `.deny[1] must be…`. */
+function findPlace({ placeOf }: Report, path: Path, problem: string): string {
+  const [start = ''] = /^(?:\.[\w-]+|\[\d+\])*/.exec(problem) ?? [];
+  const parts = [...start.matchAll(/\.([\w-]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index));
+  for (let length = parts.length; length > 0; length--) {
+    const { text, line } = placeOf([...path, ...parts.slice(0, length)]);
+    if (line !== undefined) return text;
+  }
+  return placeOf(path).text;
 }
 
 /** Throws all problems at once, so that one edit can fix the whole file. */

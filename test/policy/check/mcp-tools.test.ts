@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPolicy } from '../../../src/policy/check/check-policy.ts';
 import { applyEnvironment } from '../../../src/policy/environment.ts';
+import { parsePolicy } from '../../../src/policy/file/files.ts';
 import { explainPolicy } from '../../../src/policy/pages/explain.ts';
 import { tightenSettings } from '../../../src/policy/trust/tighten-settings.ts';
 
@@ -38,6 +39,13 @@ for (const [title, tools, problem] of [
     assert.throws(() => checkPolicy({ mcp: { tools } }), { code: 'invalid_policy', message: problem });
   });
 }
+
+test('a problem names the line of its list, not that of the table', () => {
+  const text = '[mcp.tools]\nallow = ["a"]\ndeny = 3\n';
+  assert.throws(() => parsePolicy(text, 'x.toml'), { message: /^mcp\.tools\.deny must be .* \(x\.toml, line 3\)$/ });
+  const list = '[mcp.tools]\nallow = ["a"]\ndeny = ["b", 3]\n';
+  assert.throws(() => parsePolicy(list, 'x.toml'), { message: /^mcp\.tools\.deny\[1\] .* \(x\.toml, line 3\)$/ });
+});
 
 test('an unknown setting of mcp is an error', () => {
   assert.throws(() => checkPolicy({ mcp: { tols: {} } }), {
