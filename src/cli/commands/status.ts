@@ -136,15 +136,15 @@ function formatOrderRows({ pauses, trips, holds = [] }: Orders, atMs: number): r
 const cardStyles = { halt: 'red', ask: 'yellow', notice: undefined } as const;
 
 function formatCardRow({ id, kind, agent = '', task, code, evidence }: Card): readonly TableCell[] {
-  const [cause = '', ...more] = evidence;
+  // A halt ends with its cause, a notice begins with it; their further lines repeat the counters.
+  const cause = kind === 'ask' ? evidence.join('; ') : evidence.at(kind === 'halt' ? -1 : 0);
   return [
     { text: id },
     { text: kind, style: cardStyles[kind] },
     { text: agent },
     { text: task },
     { text: kind === 'ask' ? '' : code }, // The code of a question is that of its refusal.
-    // The further lines of a halt and a notice repeat their counters.
-    { text: kind === 'ask' ? [cause, ...more].join('; ') : cause, style: 'dim' },
+    { text: cause ?? '', style: 'dim' },
   ];
 }
 
