@@ -5,8 +5,9 @@ import { unlimited } from '../core/declare/setting.ts';
 import type { Entry, EntryType } from '../core/event.ts';
 import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
 import { toSnakeCase } from '../core/names.ts';
+import { formatTimeSpan } from '../core/quote.ts';
 import type { Stop } from '../core/verdict.ts';
-import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
+import { formatCount, type Paint, type Style, sanitizeText } from './format.ts';
 
 const typeWidth = 19;
 
