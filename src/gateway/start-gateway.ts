@@ -295,9 +295,10 @@ function answerError(request: IncomingMessage, response: ServerResponse, error: 
     if (!request.complete) response.setHeader('connection', 'close');
     if (shape !== undefined && shapedStatuses.has(error.status)) sendCallError(response, shape, error);
     else sendGatewayError(response, error.status, error.code, error.message);
-  } else if (isNetworkError(error))
-    sendGatewayError(response, 502, 'upstream_unreachable', 'Switchgear: the upstream cannot be reached');
-  else sendGatewayError(response, 500, 'internal_error', 'Switchgear: the gateway failed to handle the request');
+  } else if (isNetworkError(error)) {
+    const { upstreamHost = 'the upstream' } = error as { readonly upstreamHost?: string };
+    sendGatewayError(response, 502, 'upstream_unreachable', `Switchgear: ${upstreamHost} cannot be reached`);
+  } else sendGatewayError(response, 500, 'internal_error', 'Switchgear: the gateway failed to handle the request');
 }
 
 /** Whether a connection could not be opened, was closed, was silent, or spoke no HTTP. */

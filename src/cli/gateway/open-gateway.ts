@@ -1,8 +1,10 @@
 /** Opens the store and the policy of `switchgear gateway`, and runs the gateway until the command ends. */
 
 import { cardApprover } from '../../approvers/card-approver.ts';
+import { SwitchgearError } from '../../core/error.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import { openKeyBook } from '../../gateway/keys/key-records.ts';
+import { type ProviderName, providerUrls } from '../../gateway/providers.ts';
 import { type GatewayOptions, startGateway } from '../../gateway/start-gateway.ts';
 import { createUpstreamChoice, type GivenUpstreams } from '../../gateway/upstream-choice.ts';
 import { assembleSwitchgear, runtimeOf } from '../../guard/internal.ts';
@@ -13,6 +15,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
+import type { PolicyInForce } from '../policy/policy-in-force.ts';
 import { createPolicyReader } from '../policy/policy-reader.ts';
 import { limitsSpend, makeSessionLimits } from '../policy/session-limits.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -59,6 +62,7 @@ async function runOnStore(
   const inForce = await loadEffectivePolicy(policyOption, terminal, place);
   const { folder } = inForce;
   let { policy } = inForce;
+  checkWaitingUpstreams(inForce, options);
   const gear = assembleSwitchgear(
     {
       agent: 'gateway-client',
@@ -79,11 +83,12 @@ async function runOnStore(
   );
   const runtime = runtimeOf(gear);
   const upstreams = createUpstreamChoice(runtime, options, terminal);
+  const keys = await openKeyBook(store);
   const tellProblems = () => {
-    for (const problem of upstreams.listProblems()) terminal.err(`switchgear: an upstream cannot be used: ${problem}`);
+    for (const problem of upstreams.listProblems(keys.hasAny()))
+      terminal.err(`switchgear: calls of an upstream are refused with 502: ${problem}`);
   };
   tellProblems();
-  const keys = await openKeyBook(store);
   const { tls, allowedHosts = [], needsKey = false } = options;
   if (needsKey && !keys.hasAny())
     terminal.err('switchgear: no key exists, so every request is refused: switchgear gateway key add NAME');
@@ -111,6 +116,15 @@ async function runOnStore(
   await gateway.close();
   await store.shared?.settled();
   gear.dispose();
+}
+
+/** Keys of clients must not go to the providers' own addresses because the upstreams of the policy wait for trust. */
+function checkWaitingUpstreams({ policy, waiting }: PolicyInForce, { upstreams, fallbacks }: GivenUpstreams): void {
+  if (!waiting.includes('upstreams') || policy.settings.upstreams !== undefined) return;
+  const names = Object.keys(providerUrls) as readonly ProviderName[];
+  if (names.every((name) => (upstreams[name] ?? fallbacks[name]) !== undefined)) return;
+  const remedy = 'trust the policy with "switchgear policy trust", or name the hosts with --upstream';
+  throw new SwitchgearError('policy_untrusted', `the upstreams of the policy wait for trust: ${remedy}`);
 }
 
 /** How often the policy is looked at. */
