@@ -108,6 +108,10 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
       return;
     }
+    if (url === '/' && (method === 'GET' || method === 'HEAD')) {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(frontText);
+      return;
+    }
     const target = readTarget(method, run === undefined ? url : takeRunPath(run, url), request.headers);
     if (target === undefined)
       throw new HttpError(400, 'invalid_target', 'the target of a request must be a plain path');
@@ -284,6 +288,10 @@ async function passUnpriced(
     giveUp: () => response.destroy(),
   });
 }
+
+/** For a person who opens the address in a browser. */
+const frontText =
+  'The gateway of Switchgear for model calls: use this address as the base URL of an agent. Its state: /health\n';
 
 /** Errors of the gateway that are said in the shape of the API. */
 const shapedStatuses = new Set([401, 403, 404, 429, 503]);

@@ -208,6 +208,7 @@ test('free paths and other paths pass; paths without a price need leave where mo
 test('health, WebSockets and foreign hosts and pages', async (context) => {
   const { url, port, received } = await openGateway(context);
   assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok' });
+  assert.match(await (await fetch(url)).text(), /^The gateway of Switchgear .*\/health/);
   const foreign = await sendRaw(port, { path: '/v1/models', headers: { host: 'evil.example:4777' } });
   assert.equal(foreign.status, 403);
   const page = await sendRaw(port, { path: '/v1/models', headers: { origin: 'https://evil.example' } });

@@ -2,12 +2,16 @@
 
 import { cardApprover } from '../../approvers/card-approver.ts';
 import { SwitchgearError } from '../../core/error.ts';
+import type { Entry } from '../../core/event.ts';
+import { reportedNamesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
 import { openKeyBook } from '../../gateway/keys/key-records.ts';
 import { type ProviderName, providerUrls } from '../../gateway/providers.ts';
 import { type GatewayOptions, startGateway } from '../../gateway/start-gateway.ts';
 import { createUpstreamChoice, type GivenUpstreams } from '../../gateway/upstream-choice.ts';
 import { assembleSwitchgear, runtimeOf } from '../../guard/internal.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
@@ -82,6 +86,7 @@ async function runOnStore(
     },
   );
   const runtime = runtimeOf(gear);
+  gear.onEntry(createHaltLines(terminal));
   const upstreams = createUpstreamChoice(runtime, options, terminal);
   const keys = await openKeyBook(store);
   const tellProblems = () => {
@@ -116,6 +121,25 @@ async function runOnStore(
   await gateway.close();
   await store.shared?.settled();
   gear.dispose();
+}
+
+/** Prints each halt, and of a gateway that observes the first refusal of each task and code. */
+function createHaltLines(terminal: Terminal): (entry: Entry) => void {
+  const told = new Set<string>();
+  return (entry) => {
+    if (entry.type !== 'task-halted' && entry.type !== 'action-refused') return;
+    const { task = 'no task', message, enforced } = entry;
+    const isHalt = entry.type === 'task-halted';
+    if (enforced) {
+      if (isHalt) terminal.err(`switchgear: ${sanitizeText(`${task} halted: ${message}`)}`);
+      return;
+    }
+    const { code } = isHalt ? entry.stop : (entry.decision.verdict as Stop);
+    const mark = `${task} ${code}`;
+    if (told.has(mark) || told.size >= reportedNamesMax) return;
+    told.add(mark);
+    terminal.err(`switchgear: ${sanitizeText(`${task} would be ${isHalt ? 'halted' : 'refused'}: ${message}`)}`);
+  };
 }
 
 /** Keys of clients must not go to the providers' own addresses because the upstreams of the policy wait for trust. */

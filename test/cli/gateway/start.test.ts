@@ -2,10 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { main } from '../../../src/cli/main.ts';
+import { ask, messageOf, sendJson } from '../../gateway/harness.ts';
 
 /** An empty folder, and a way to start a gateway in it. */
 function openFolder(context: TestContext) {
@@ -62,4 +65,26 @@ test('the gateway does not start while its upstreams wait for trust', async (con
   );
   const { url, errors } = await start('--upstream', 'http://127.0.0.1:9');
   assert.match(url, /^http:/, errors.join('\n'));
+});
+
+test('a policy file that does not exist is named once', async (context) => {
+  const { errors } = await openFolder(context).start('--policy', 'nope.toml');
+  assert.equal(errors.length, 1);
+  assert.match(errors[0]!, /there is no file \S+nope\.toml \(ENOENT\)$/);
+});
+
+test('a gateway that observes says the first refusal of each task and code on stderr', async (context) => {
+  const mock = createServer((_, response) => sendJson(response, messageOf('hi', 10_000, 100)));
+  await new Promise<void>((resolve) => mock.listen(0, '127.0.0.1', resolve));
+  context.after(() => mock.close());
+  const { start } = openFolder(context);
+  const upstream = `http://127.0.0.1:${(mock.address() as AddressInfo).port}`;
+  const { url, errors, end } = await start('--observe', '--max-spend', '$0.05', '--upstream', upstream);
+  for (let at = 0; at < 4; at++) {
+    const sent = await fetch(`${url}/task/a/v1/messages`, { method: 'POST', body: JSON.stringify(ask) });
+    assert.equal(sent.status, 200);
+  }
+  await end();
+  assert.equal(errors.length, 1, errors.join('\n'));
+  assert.match(errors[0]!, /^switchgear: gw-a would be (refused|halted): .*\$0\.05/);
 });
