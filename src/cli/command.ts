@@ -73,6 +73,7 @@ export function readArgs(
     const [, name = arg, inline] = /^(--[\w-]+)=(.*)$/s.exec(arg) ?? [];
     if (!arg.startsWith('-')) positionals.push(arg);
     else if (knownSwitches.includes(arg)) enabled.add(arg);
+    else if (knownSwitches.includes(name)) throw usageError(`${name} takes no value, got ${JSON.stringify(inline)}`);
     else if (!valueOptions.includes(name))
       throw usageError(`unknown option ${name}${suggestName(name, [...knownSwitches, ...valueOptions])}`);
     else {

@@ -22,3 +22,13 @@ export function formatUsd(usd: number): string {
 export function formatUse(actual: number, limit: number): string {
   return limit >= Number.MAX_SAFE_INTEGER ? `${actual} (limit off)` : `${actual} of ${limit}`;
 }
+
+/** Formats a time span in its largest fitting unit: `90 s`, `5 min`, `3 h`, `4 days`. */
+export function formatTimeSpan(ms: number): string {
+  const secs = Math.max(0, Math.round(ms / 1000));
+  if (secs < 100) return `${secs} s`;
+  const minutes = Math.round(secs / 60);
+  if (minutes < 100) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}

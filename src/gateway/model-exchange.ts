@@ -360,7 +360,7 @@ class ModelExchange implements StreamGate {
     this.#settle({ error }, this.#isAnswered ? this.#meter.lastUsage() : undefined);
     if (response.headersSent) response.destroy();
     else {
-      const message = `Switchgear: the upstream cannot be reached: ${describeError(error)}`;
+      const message = `Switchgear: ${this.#upstream.baseUrl.host} cannot be reached: ${describeError(error)}`;
       sendAnswer(response, shape.refuse(message, 'upstream_unreachable', 502), {
         'x-switchgear-code': 'upstream_unreachable',
       });

@@ -108,6 +108,10 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
       return;
     }
+    if (url === '/' && (method === 'GET' || method === 'HEAD')) {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(frontText);
+      return;
+    }
     const target = readTarget(method, run === undefined ? url : takeRunPath(run, url), request.headers);
     if (target === undefined)
       throw new HttpError(400, 'invalid_target', 'the target of a request must be a plain path');
@@ -285,6 +289,10 @@ async function passUnpriced(
   });
 }
 
+/** For a person who opens the address in a browser. */
+const frontText =
+  'The gateway of Switchgear for model calls: use this address as the base URL of an agent. Its state: /health\n';
+
 /** Errors of the gateway that are said in the shape of the API. */
 const shapedStatuses = new Set([401, 403, 404, 429, 503]);
 
@@ -295,9 +303,10 @@ function answerError(request: IncomingMessage, response: ServerResponse, error: 
     if (!request.complete) response.setHeader('connection', 'close');
     if (shape !== undefined && shapedStatuses.has(error.status)) sendCallError(response, shape, error);
     else sendGatewayError(response, error.status, error.code, error.message);
-  } else if (isNetworkError(error))
-    sendGatewayError(response, 502, 'upstream_unreachable', 'Switchgear: the upstream cannot be reached');
-  else sendGatewayError(response, 500, 'internal_error', 'Switchgear: the gateway failed to handle the request');
+  } else if (isNetworkError(error)) {
+    const { upstreamHost = 'the upstream' } = error as { readonly upstreamHost?: string };
+    sendGatewayError(response, 502, 'upstream_unreachable', `Switchgear: ${upstreamHost} cannot be reached`);
+  } else sendGatewayError(response, 500, 'internal_error', 'Switchgear: the gateway failed to handle the request');
 }
 
 /** Whether a connection could not be opened, was closed, was silent, or spoke no HTTP. */

@@ -16,8 +16,8 @@ export interface UpstreamChoice {
    * a key of the gateway, no key of the client is passed on.
    */
   find(provider: ProviderName, model: string | undefined, isKeyed: boolean): Upstream | undefined;
-  /** What is wrong with upstreams of the policy, by name. */
-  listProblems(): readonly string[];
+  /** What is wrong with upstreams, by name; for clients with a key of the gateway also that an upstream has no key. */
+  listProblems(isKeyed: boolean): readonly string[];
 }
 
 /** Upstreams that the command names; they come before those of the policy. */
@@ -54,30 +54,45 @@ export function createUpstreamChoice(
     return made.lists;
   }
 
+  function findKeyed(upstream: Upstream): Upstream {
+    const own = keyed.get(upstream) ?? withoutClientKey(upstream);
+    keyed.set(upstream, own);
+    return own;
+  }
+
   return {
     find(provider, model, isKeyed) {
       const list = owned[provider] ?? lists()[provider];
       const found = list.find(({ models }) => model === undefined || models.some((glob) => isMatch(glob, model)));
-      if (found === undefined || !isKeyed) return found;
-      let own = keyed.get(found);
-      if (own === undefined) {
-        own = withoutClientKey(found);
-        keyed.set(found, own);
-      }
-      return own;
+      return found && isKeyed ? findKeyed(found) : found;
     },
-    listProblems() {
-      const all = providers.flatMap((provider) => lists()[provider]);
-      return [...new Set(all.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}`])))];
+    listProblems(isKeyed) {
+      const all = providers.flatMap((provider) => owned[provider] ?? lists()[provider]);
+      const names = new Map<string, Set<string>>();
+      for (const each of all) {
+        const { name, problem } = isKeyed ? findKeyed(each) : each;
+        if (problem !== undefined) names.set(problem, (names.get(problem) ?? new Set()).add(name));
+      }
+      return [...names].map(([problem, of]) => `${[...of].join(', ')}: ${problem}`);
     },
   };
 }
 
 /** The upstream and its fallback, which may have a key of its own where the other has none. */
 function withoutClientKey(upstream: Upstream): Upstream {
-  const { fallback } = upstream;
-  return { ...upstream, replacesKey: true, ...(fallback && { fallback: { ...fallback, replacesKey: true } }) };
+  const fallback = upstream.fallback && withoutClientKey(upstream.fallback);
+  const own = { ...upstream, replacesKey: true, fallback: fallback?.problem === undefined ? fallback : undefined };
+  return own.problem === undefined && lacksKey(upstream) ? { ...own, problem: keyless } : own;
 }
+
+/** An upstream on this machine may need no key; any header of the policy may take the place of one. */
+function lacksKey({ baseUrl, headers }: Upstream): boolean {
+  return Object.keys(headers).length === 0 && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(baseUrl.hostname);
+}
+
+const keyless =
+  'it has no key of its own, and a key of the gateway is not passed on: set key_env, key_file or headers of it in ' +
+  '[[upstreams]] of the policy';
 
 type UpstreamLists = Readonly<Record<ProviderName, readonly ModelUpstream[]>>;
 

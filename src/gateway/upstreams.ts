@@ -8,6 +8,7 @@ import { withoutKey } from './keys/key-places.ts';
 /** One upstream. */
 export interface Upstream {
   readonly name: string;
+  /** The address before the path of a request, with or without the version with which that begins. */
   readonly baseUrl: URL;
   /** Whether its paths have no version: the `/v1` of a request is left out. */
   readonly isUnversioned?: boolean;
@@ -42,14 +43,15 @@ export function createConnections(silenceMs: number) {
   const http = new HttpAgent(options);
   const https = new HttpsAgent(options);
   return {
-    /** Sends a request; resolves with the answer before its body. */
+    /** Sends a request; resolves with the answer before its body. Errors name the host. */
     send(upstream: Upstream, call: OutgoingCall): Promise<IncomingMessage> {
       const { baseUrl } = upstream;
       const isTls = baseUrl.protocol === 'https:';
       const whole = upstream.replacesKey === true ? withoutKey(call.url) : call.url;
       const url = upstream.isUnversioned === true ? whole.replace(/^\/v1(?=\/)/, '') : whole;
-      const path = `${baseUrl.pathname.replace(/\/$/, '')}${url}`;
+      const path = joinPaths(baseUrl.pathname, url);
       return new Promise((resolve, reject) => {
+        const fail = (error: Error) => reject(Object.assign(error, { upstreamHost: baseUrl.host }));
         const request = (isTls ? requestHttps : requestHttp)({
           agent: isTls ? https : http,
           host: baseUrl.hostname.replace(/^\[|\]$/g, ''),
@@ -67,12 +69,12 @@ export function createConnections(silenceMs: number) {
         request.on('close', () => {
           call.signal.removeEventListener('abort', abort);
           // An answer that switches protocols comes neither as a response nor as an error.
-          reject(Object.assign(new Error('the upstream closed the connection'), { code: 'ECONNRESET' }));
+          fail(Object.assign(new Error('the upstream closed the connection'), { code: 'ECONNRESET' }));
         });
         if (call.signal.aborted) abort();
         request.on('timeout', () => request.destroy(silenceError(silenceMs)));
         request.on('response', resolve);
-        request.on('error', reject);
+        request.on('error', fail);
         if (call.body === undefined) request.end();
         else if (Buffer.isBuffer(call.body)) request.end(call.body);
         else call.body.pipe(request);
@@ -83,6 +85,13 @@ export function createConnections(silenceMs: number) {
       https.destroy();
     },
   };
+}
+
+/** The path of a request below a base path. A base path may end with the version with which the path begins. */
+function joinPaths(base: string, url: string): string {
+  const [version = ''] = /^\/v1(beta)?(?=\/)/.exec(url) ?? [];
+  const whole = base.replace(/\/$/, '');
+  return version !== '' && whole.endsWith(version) ? `${whole}${url.slice(version.length)}` : `${whole}${url}`;
 }
 
 function silenceError(silenceMs: number): Error {

@@ -2,10 +2,11 @@
 
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import { type BudgetWindow, usedAt } from '../core/controls/budget/joint-budget.ts';
+import { formatTimeSpan } from '../core/quote.ts';
 import type { JointBudget } from '../core/settings.ts';
 import type { CrossProcessStore, StoredCell } from '../ports/store.ts';
 import { decodeKeyPart } from './breakers.ts';
-import { formatCount, formatTimeSpan } from './format.ts';
+import { formatCount } from './format.ts';
 
 /** The most budgets that one call reads. */
 const budgetsMax = 10_000;

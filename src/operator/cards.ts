@@ -15,7 +15,7 @@ import {
 } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { cardKeepMs, journalEntriesMax } from '../core/limits.ts';
-import { quoteValue } from '../core/quote.ts';
+import { formatTimeSpan, quoteValue } from '../core/quote.ts';
 import {
   describeUnfitEdit,
   makeInputChanges,
@@ -28,7 +28,7 @@ import {
 } from '../guard/internal.ts';
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 import type { Operator } from './authorize.ts';
-import { formatTimeSpan, sanitizeText, type TableCell } from './format.ts';
+import { sanitizeText, type TableCell } from './format.ts';
 import { storeWriteError } from './orders.ts';
 
 /** The commands that list what can be found by its id. */

@@ -3,10 +3,12 @@
 import type { Cost, Outcome } from '../core/action.ts';
 import { unlimited } from '../core/declare/setting.ts';
 import type { Entry, EntryType } from '../core/event.ts';
+import { secsMax } from '../core/limits.ts';
 import { describeFailedCall, describeMissingTask, describeOpening } from '../core/messages/entry-words.ts';
 import { toSnakeCase } from '../core/names.ts';
+import { formatTimeSpan } from '../core/quote.ts';
 import type { Stop } from '../core/verdict.ts';
-import { formatCount, formatTimeSpan, type Paint, type Style, sanitizeText } from './format.ts';
+import { formatCount, type Paint, type Style, sanitizeText } from './format.ts';
 
 const typeWidth = 19;
 
@@ -145,7 +147,7 @@ function describeOutcome(outcome: Outcome): string {
 
 function describeTaskStart({ agent, limits }: EntryOf<'task-started'>): string {
   const { maxToolCalls, maxSpendCents, maxDurationSecs } = limits;
-  const duration = formatTimeSpan(maxDurationSecs * 1000);
+  const duration = maxDurationSecs >= secsMax ? 'no time limit' : formatTimeSpan(maxDurationSecs * 1000);
   const calls = maxToolCalls === unlimited ? 'any number of' : `at most ${maxToolCalls}`;
   return `${agent ?? 'an agent'}: ${calls} calls, $${maxSpendCents / 100}, ${duration}`;
 }

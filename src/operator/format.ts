@@ -19,16 +19,6 @@ export function sanitizeText(text: string): string {
   return cleanLine(text);
 }
 
-/** Formats a time span in its largest fitting unit: `90 s`, `5 min`, `3 h`, `4 days`. */
-export function formatTimeSpan(ms: number): string {
-  const secs = Math.max(0, Math.round(ms / 1000));
-  if (secs < 100) return `${secs} s`;
-  const minutes = Math.round(secs / 60);
-  if (minutes < 100) return `${minutes} min`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
-}
-
 /** Formats a count with its noun: `1 task`, `2 tasks`. */
 export function formatCount(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

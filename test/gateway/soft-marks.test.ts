@@ -89,8 +89,8 @@ for (const [kind, make] of Object.entries(kinds)) {
     assert.deepEqual(
       listNotices(gateway).map((text) => text.replace(/\$\d\.\d\d of/, '… of')),
       [
-        'low: spend of the key ann in any 86400 s: … of $2.00',
-        'medium: spend of the key ann in any 86400 s: … of $2.00, almost used up',
+        'low: spend of the key ann in any 24 h: … of $2.00',
+        'medium: spend of the key ann in any 24 h: … of $2.00, almost used up',
       ],
     );
     const other = await addKey(store, 'ben', {}, 'tester');

@@ -177,11 +177,14 @@ test('a broken stream breaks off for the client, which pays for what came', asyn
 });
 
 test('an upstream that cannot be reached is a 502 in the shape of the API', async (context) => {
-  const { post, task } = await openGateway(context, { upstream: new URL('http://127.0.0.1:9') });
+  const { post, task, url } = await openGateway(context, { upstream: new URL('http://127.0.0.1:9') });
   const answer = await post('/task/a/v1/chat/completions', { model: 'gpt-5', messages: [] });
   assert.equal(answer.status, 502);
   assert.equal(answer.headers.get('x-switchgear-code'), 'upstream_unreachable');
-  assert.match(((await answer.json()) as { error: { message: string } }).error.message, /cannot be reached/);
+  const { error } = (await answer.json()) as { error: { message: string } };
+  assert.match(error.message, /: 127\.0\.0\.1:9 cannot be reached: ECONNREFUSED/);
+  const list = await fetch(`${url}/v1/models`);
+  assert.match(await list.text(), /127\.0\.0\.1:9 cannot be reached/);
   assert.equal(task().cells.budget.state.reservedMicros, 0);
 });
 
@@ -205,6 +208,7 @@ test('free paths and other paths pass; paths without a price need leave where mo
 test('health, WebSockets and foreign hosts and pages', async (context) => {
   const { url, port, received } = await openGateway(context);
   assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok' });
+  assert.match(await (await fetch(url)).text(), /^The gateway of Switchgear .*\/health/);
   const foreign = await sendRaw(port, { path: '/v1/models', headers: { host: 'evil.example:4777' } });
   assert.equal(foreign.status, 403);
   const page = await sendRaw(port, { path: '/v1/models', headers: { origin: 'https://evil.example' } });

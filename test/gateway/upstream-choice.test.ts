@@ -109,3 +109,21 @@ test('while the circuit of a model is open its calls go to the fallback with its
   const last = received.at(-1);
   assert.deepEqual([last?.url, last?.headers['x-api-key']], ['/second/v1/messages', 'sk-second']);
 });
+
+test('an upstream may be written with the version with which paths begin', async (context) => {
+  const { url, received } = await openGateway(context, {
+    listed: (mock) => [
+      { name: 'o', url: `${mock}/api/v1`, apis: ['openai'] },
+      { name: 'a', url: `${mock}/v1/`, apis: ['anthropic'] },
+      { name: 'g', url: `${mock}/v1beta`, apis: ['gemini'] },
+    ],
+  });
+  const gemini = '/v1beta/models/gemini-2.5-pro:generateContent';
+  for (const path of ['/v1/chat/completions', '/v1/messages', gemini])
+    await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(ask) });
+  await fetch(`${url}/v1/models`, { headers: { authorization: 'Bearer x' } });
+  assert.deepEqual(
+    received.map((each) => each.url),
+    ['/api/v1/chat/completions', '/v1/messages', gemini, '/api/v1/models'],
+  );
+});

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { defaultSettings } from '../../src/core/controls/defaults.ts';
 import type { Entry, EntryBody } from '../../src/core/event.ts';
+import { secsMax } from '../../src/core/limits.ts';
 import { formatEntry } from '../../src/operator/format-entry.ts';
 
 const line = (body: EntryBody, task?: string) =>
@@ -21,6 +23,12 @@ test('a line contains the time, the event and the task', () => {
   assert.match(line({ ...opened, untilMs: -1, counters: {} }), /refused until it is reset$/);
   const order = { type: 'order-given', order: 'halt', target: null, by: 'ann', reason: 'enough' } as const;
   assert.equal(line(order), 'order-given          halt all by ann: enough');
+});
+
+test('the start of a task names no limit that is off', () => {
+  const limits = { ...defaultSettings.task, maxToolCalls: Number.MAX_SAFE_INTEGER, maxDurationSecs: secsMax };
+  const started = { type: 'task-started', limits } as unknown as EntryBody;
+  assert.match(line(started), /any number of calls, \$50, no time limit$/);
 });
 
 test('entries of chain runs are described in words', () => {

@@ -1,7 +1,8 @@
 /** Prints a running chain: one line for each event of a step. */
 
 import type { RuleCheck, RunEvent } from '../../chains/run/state/run-event.ts';
-import { formatTimeSpan, sanitizeText, type TableCell } from '../../operator/format.ts';
+import { formatTimeSpan } from '../../core/quote.ts';
+import { sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Terminal } from '../command.ts';
 import { createPaint, formatTable } from '../terminal-table.ts';
 import { formatDuration } from './report.ts';

@@ -2,7 +2,8 @@
 
 import { isOwnerGone } from '../../chains/run/ownership.ts';
 import type { RunState, StepState } from '../../chains/run/state/run-state.ts';
-import { formatTimeSpan, type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
+import { formatTimeSpan } from '../../core/quote.ts';
+import { type Paint, type Style, sanitizeText, type TableCell } from '../../operator/format.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { formatProcesses } from '../../supervisor/left-behind.ts';
 import { formatTable } from '../terminal-table.ts';

@@ -1,8 +1,9 @@
 /** The command `switchgear alerts`: shows the built-in alerts of a store, and sends test messages. */
 
+import { formatTimeSpan } from '../../core/quote.ts';
 import { type AlertSummary, readAlerts } from '../../operator/alerts/read-alerts.ts';
 import { listAlertRules } from '../../operator/alerts/rules.ts';
-import { formatTimeSpan, type Paint, type TableCell } from '../../operator/format.ts';
+import type { Paint, TableCell } from '../../operator/format.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { makeTestMessage } from '../../server/alerts/message.ts';
 import { resolveWebhooks } from '../../server/alerts/resolve-webhooks.ts';

@@ -3,11 +3,12 @@
 import { defaultBreaker } from '../../core/controls/breaker/defaults.ts';
 import { resolveBreaker } from '../../core/controls/resolve-settings.ts';
 import { secsMax } from '../../core/limits.ts';
+import { formatTimeSpan } from '../../core/quote.ts';
 import type { BreakerSettings } from '../../core/settings.ts';
 import type { StoredBreaker } from '../../operator/board/answers.ts';
 import { effectsOfHolds, holdBreakers, releaseBreakers } from '../../operator/breaker-holds.ts';
 import { resetBreakers, tripBreakers } from '../../operator/breakers.ts';
-import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { type Command, exitCodes, type ParsedArgs, readArgs, type Terminal, usageError } from '../command.ts';
 import { loadEffectivePolicy } from '../policy/load-policy.ts';
 import { identifyOperator } from '../policy/operator-option.ts';

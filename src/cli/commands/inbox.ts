@@ -6,7 +6,7 @@ import { type CardRaise, parseEditedArgs, type QuestionCard } from '../../core/c
 import { listSettingsOf } from '../../core/controls/registry.ts';
 import { SwitchgearError } from '../../core/error.ts';
 import { listedInputMax } from '../../core/limits.ts';
-import { formatCents, formatUse } from '../../core/quote.ts';
+import { formatCents, formatTimeSpan, formatUse } from '../../core/quote.ts';
 import {
   describeCardState,
   describeSubject,
@@ -18,7 +18,7 @@ import {
   readCards,
   sortByKind,
 } from '../../operator/cards.ts';
-import { formatCount, formatTimeSpan, sanitizeText } from '../../operator/format.ts';
+import { formatCount, sanitizeText } from '../../operator/format.ts';
 import { approvalLifetimes, decidedCardsMax } from '../../operator/inbox/answers.ts';
 import { createCardHistoryReader } from '../../operator/inbox/card-history.ts';
 import {

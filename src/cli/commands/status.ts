@@ -3,11 +3,11 @@
 import type { Order, Orders } from '../../coordination/operator-orders.ts';
 import type { Card } from '../../core/card.ts';
 import { describeOpening } from '../../core/messages/entry-words.ts';
-import { formatUse } from '../../core/quote.ts';
+import { formatTimeSpan, formatUse } from '../../core/quote.ts';
 import type { OperatorTask, StoredBreaker } from '../../operator/board/answers.ts';
 import { compareBreakers, hasCounted } from '../../operator/breakers.ts';
 import { formatBudget, type StoredBudget } from '../../operator/budgets.ts';
-import { formatCount, formatTimeSpan, type Paint, type Style, type TableCell } from '../../operator/format.ts';
+import { formatCount, type Paint, type Style, type TableCell } from '../../operator/format.ts';
 import { makeEmptyStatus, readStatus, type StoreStatus } from '../../operator/status.ts';
 import { type Command, exitCodes, readArgs, type Terminal } from '../command.ts';
 import { findStoreAddress, storeExists, withStore } from '../store-option.ts';

@@ -1,6 +1,6 @@
 /** The command `switchgear gateway`: meters model calls on their way to the provider, and enforces budgets. */
 
-import { type Command, exitCodes, readArgs } from '../command.ts';
+import { type Command, exitCodes, readArgs, usageError } from '../command.ts';
 import { listenValueOptions, parseListenOptions } from '../listen-options.ts';
 import { parseDollars, parsePort, parseWholeNumber } from '../option-values.ts';
 import { waitForStop } from '../wait-for-stop.ts';
@@ -34,7 +34,7 @@ export const command: Command = {
     '                       the upstreams of the policy, or else those of the three providers',
     '  --fallback URL       the provider of the same API while the circuit of a model is open; written as --upstream',
     '  --max-spend DOLLARS  --max-tokens N  --max-model-calls N   limits of each task, over those of the policy',
-    '  --observe            report what would be refused, and refuse nothing',
+    '  --observe            refuse nothing; what would be refused is in the journal, and the first of it on stderr',
     '  --no-tools           do not look for loops in the calls of tools that requests repeat',
     '  --allow-path PATHS   paths whose cost cannot be metered, allowed despite a limit of money: /v1/images/*',
     '  --port N             4777 by default; 0 = any free one',
@@ -43,7 +43,7 @@ export const command: Command = {
     '  --allow-host NAMES   more hosts under which the gateway is addressed: NAME or NAME:PORT, with commas',
     '  --policy FILE   --store STORE',
     'gateway key add takes limits of the key:',
-    '  --budget $20/day     money in a minute, hour, day, week or month; without one for the life of the key',
+    "  --budget '$20/day'   money in a minute, hour, day, week or month; without one for the life of the key",
     "  --models 'claude-*'  the models that it may call, with commas",
     '  --requests-per-minute N  --tokens-per-minute N',
   ],
@@ -57,6 +57,8 @@ export const command: Command = {
 };
 
 function parseGatewayOptions(args: readonly string[]): GatewayCommandOptions {
+  if (args.includes('--'))
+    throw usageError('gateway starts no agent: for one agent, use switchgear run --gateway -- COMMAND');
   const parsedArgs = readArgs(args, ['--observe', '--no-tools', '--insecure'], 0, valueOptions);
   const { values, switches } = parsedArgs;
   const { isLocal, ...listen } = parseListenOptions(parsedArgs);
@@ -72,11 +74,18 @@ function parseGatewayOptions(args: readonly string[]): GatewayCommandOptions {
     fallbacks: parseUpstreams('--fallback', values.get('--fallback')),
     observe: switches.has('--observe'),
     watchesTools: !switches.has('--no-tools'),
-    allowedPaths: (values.get('--allow-path') ?? '').split(',').filter((each) => each !== ''),
+    allowedPaths: parsePaths(values.get('--allow-path') ?? ''),
     limits: {
       ...(maxSpendCents !== undefined && { maxSpendCents }),
       ...(maxTokens !== undefined && { maxTokens }),
       ...(maxModelCalls !== undefined && { maxModelCalls }),
     },
   };
+}
+
+function parsePaths(text: string): readonly string[] {
+  const paths = text.split(',').filter((each) => each !== '');
+  const wrong = paths.find((each) => !/^[/*]/.test(each));
+  if (wrong === undefined) return paths;
+  throw usageError(`--allow-path must be paths such as /v1/images/*, got ${JSON.stringify(wrong)}`);
 }

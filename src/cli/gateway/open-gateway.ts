@@ -1,11 +1,17 @@
 /** Opens the store and the policy of `switchgear gateway`, and runs the gateway until the command ends. */
 
 import { cardApprover } from '../../approvers/card-approver.ts';
+import { SwitchgearError } from '../../core/error.ts';
+import type { Entry } from '../../core/event.ts';
+import { reportedNamesMax } from '../../core/limits.ts';
 import type { TaskSettings } from '../../core/settings.ts';
+import type { Stop } from '../../core/verdict.ts';
 import { openKeyBook } from '../../gateway/keys/key-records.ts';
+import { type ProviderName, providerUrls } from '../../gateway/providers.ts';
 import { type GatewayOptions, startGateway } from '../../gateway/start-gateway.ts';
 import { createUpstreamChoice, type GivenUpstreams } from '../../gateway/upstream-choice.ts';
 import { assembleSwitchgear, runtimeOf } from '../../guard/internal.ts';
+import { sanitizeText } from '../../operator/format.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
@@ -13,6 +19,7 @@ import { memoryStore } from '../../stores/memory.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
+import type { PolicyInForce } from '../policy/policy-in-force.ts';
 import { createPolicyReader } from '../policy/policy-reader.ts';
 import { limitsSpend, makeSessionLimits } from '../policy/session-limits.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
@@ -59,6 +66,7 @@ async function runOnStore(
   const inForce = await loadEffectivePolicy(policyOption, terminal, place);
   const { folder } = inForce;
   let { policy } = inForce;
+  checkWaitingUpstreams(inForce, options);
   const gear = assembleSwitchgear(
     {
       agent: 'gateway-client',
@@ -78,12 +86,14 @@ async function runOnStore(
     },
   );
   const runtime = runtimeOf(gear);
+  gear.onEntry(createHaltLines(terminal));
   const upstreams = createUpstreamChoice(runtime, options, terminal);
+  const keys = await openKeyBook(store);
   const tellProblems = () => {
-    for (const problem of upstreams.listProblems()) terminal.err(`switchgear: an upstream cannot be used: ${problem}`);
+    for (const problem of upstreams.listProblems(keys.hasAny()))
+      terminal.err(`switchgear: calls of an upstream are refused with 502: ${problem}`);
   };
   tellProblems();
-  const keys = await openKeyBook(store);
   const { tls, allowedHosts = [], needsKey = false } = options;
   if (needsKey && !keys.hasAny())
     terminal.err('switchgear: no key exists, so every request is refused: switchgear gateway key add NAME');
@@ -111,6 +121,34 @@ async function runOnStore(
   await gateway.close();
   await store.shared?.settled();
   gear.dispose();
+}
+
+/** Prints each halt, and of a gateway that observes the first refusal of each task and code. */
+function createHaltLines(terminal: Terminal): (entry: Entry) => void {
+  const told = new Set<string>();
+  return (entry) => {
+    if (entry.type !== 'task-halted' && entry.type !== 'action-refused') return;
+    const { task = 'no task', message, enforced } = entry;
+    const isHalt = entry.type === 'task-halted';
+    if (enforced) {
+      if (isHalt) terminal.err(`switchgear: ${sanitizeText(`${task} halted: ${message}`)}`);
+      return;
+    }
+    const { code } = isHalt ? entry.stop : (entry.decision.verdict as Stop);
+    const mark = `${task} ${code}`;
+    if (told.has(mark) || told.size >= reportedNamesMax) return;
+    told.add(mark);
+    terminal.err(`switchgear: ${sanitizeText(`${task} would be ${isHalt ? 'halted' : 'refused'}: ${message}`)}`);
+  };
+}
+
+/** Keys of clients must not go to the providers' own addresses because the upstreams of the policy wait for trust. */
+function checkWaitingUpstreams({ policy, waiting }: PolicyInForce, { upstreams, fallbacks }: GivenUpstreams): void {
+  if (!waiting.includes('upstreams') || policy.settings.upstreams !== undefined) return;
+  const names = Object.keys(providerUrls) as readonly ProviderName[];
+  if (names.every((name) => (upstreams[name] ?? fallbacks[name]) !== undefined)) return;
+  const remedy = 'trust the policy with "switchgear policy trust", or name the hosts with --upstream';
+  throw new SwitchgearError('policy_untrusted', `the upstreams of the policy wait for trust: ${remedy}`);
 }
 
 /** How often the policy is looked at. */

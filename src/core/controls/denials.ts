@@ -1,6 +1,6 @@
 /**
  * The denials control: halts a task whose calls keep being refused. Only a call that ran and succeeded clears the
- * count.
+ * count. Refusals by the budget of a key or a model do not count.
  */
 
 import type { Control, Gauge } from '../control.ts';
@@ -10,6 +10,7 @@ import { wholeNumber } from '../declare/setting.ts';
 import { taskSection } from '../declare/task-section.ts';
 import type { BaseSettings } from '../settings.ts';
 import { allow, haltOverLimit } from '../verdict.ts';
+import { isOutsideTask } from './budget/joint-budget.ts';
 
 /** The refusals of one task. */
 export interface DenialsState {
@@ -37,6 +38,7 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
       if (event.type !== 'action-decided') return state;
       const { verdict, action } = event;
       if (verdict.kind === 'wait' || verdict.kind === 'ask') return state;
+      if (verdict.kind !== 'allow' && isOutsideTask(verdict)) return state;
       const refused = verdict.kind !== 'allow';
       if (action.turnId === undefined) {
         if (refused) state.inARow++;

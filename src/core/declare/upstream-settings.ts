@@ -14,7 +14,7 @@ export const upstreamModelsMax = 200;
 /** The fields of an upstream with their meanings, by their names in files. */
 export const upstreamFields = {
   name: 'The name; 1 to 40 letters, digits, dashes or underscores.',
-  url: 'The address that paths such as `/v1/messages` are added to, `https:` or `http:`, without a password.',
+  url: 'The address before paths such as `/v1/messages`, `https:` or `http:`, no password; may end with `/v1`.',
   apis: 'The APIs that the upstream offers: a list of `anthropic`, `openai`, `gemini`; all of them by default.',
   models: 'The models that the upstream serves, as globs; every model by default. `*` = any characters.',
   headers: 'Headers in place of those of the client. `${NAME}` stands for an environment variable of the gateway.',

@@ -1,6 +1,8 @@
 /** Cards as a person decides about them: sorted, equal ones folded, with counters, last events and risk. */
 
 import { type Card, type CardCounter, type CardRaise, isSnoozed, type QuestionCard } from '../../core/card.ts';
+import { unlimited } from '../../core/declare/setting.ts';
+import { secsMax } from '../../core/limits.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';
 import { isAlive, type RunRecord, readRuns } from '../../supervisor/run-record.ts';
 import { isOpen, loadReadableCard } from '../cards.ts';
@@ -221,7 +223,12 @@ function listCounters({ counts = [], counters, raise, code }: Card): readonly Co
       ? [{ ...(reached ?? { name: code, setting: raise?.setting ?? '', source: '' }), used: actual, limit }]
       : [];
   const all = raise === undefined && rest.length > 0 && code === 'notice' ? rest : [...first, ...rest];
-  return all.map((each) => ({ ...each, unit: unitOf(each.name) }));
+  return all.filter((each) => !isOff(each)).map((each) => ({ ...each, unit: unitOf(each.name) }));
+}
+
+/** Whether a limit is the largest number that it can be. */
+function isOff({ name, limit }: CardCounter): boolean {
+  return limit >= (name.endsWith('_secs') ? secsMax : unlimited);
 }
 
 function unitOf(name: string): CounterView['unit'] {

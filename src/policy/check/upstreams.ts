@@ -78,7 +78,8 @@ function readApis(report: Report, entry: DocumentEntry | undefined): readonly Up
   const { value, path } = entry;
   const isApi = (each: unknown): each is UpstreamApi => (upstreamApis as readonly unknown[]).includes(each);
   if (Array.isArray(value) && value.length > 0 && value.every(isApi)) return [...new Set(value)];
-  addProblem(report, path, `must be a list of ${formatChoices(upstreamApis)}, got ${describeValue(value)}`);
+  const wrong = Array.isArray(value) && value.length > 0 ? value.find((each) => !isApi(each)) : value;
+  addProblem(report, path, `must be a list of ${formatChoices(upstreamApis)}, got ${describeValue(wrong)}`);
   return [];
 }
 

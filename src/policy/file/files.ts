@@ -148,7 +148,9 @@ export function readPolicyText(path: string): string {
   try {
     return readUtf8(path, policyFileBytesMax);
   } catch (error) {
-    const reason = (error as Error).message;
+    const { code, message: reason } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw new SwitchgearError('policy_unreadable', `there is no file ${path} (ENOENT)`, { cause: error });
     throw new SwitchgearError('policy_unreadable', `cannot read the policy ${path}: ${reason}`, { cause: error });
   }
 }

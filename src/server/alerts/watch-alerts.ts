@@ -3,13 +3,13 @@
  * or fails a request.
  */
 
+import { formatTimeSpan } from '../../core/quote.ts';
 import type { AlertSettings } from '../../core/settings.ts';
 import { alertLeaseMs } from '../../operator/alerts/alert-cells.ts';
 import { type AlertCause, findCauses } from '../../operator/alerts/find-causes.ts';
 import { readAlertLease } from '../../operator/alerts/read-alerts.ts';
 import { listAlertRules } from '../../operator/alerts/rules.ts';
 import { releaseLease, takeLease, updateAlerts } from '../../operator/alerts/update-alerts.ts';
-import { formatTimeSpan } from '../../operator/format.ts';
 import type { CardHistory } from '../../operator/inbox/card-history.ts';
 import { readAllTasks } from '../../operator/status.ts';
 import type { CrossProcessStore } from '../../ports/store.ts';

@@ -39,6 +39,7 @@ test('the gateway meters on the store, refuses beyond --max-spend, and ends', as
   const statuses = [];
   for (let at = 0; at < 3; at++) statuses.push((await post()).status);
   assert.deepEqual(statuses, [200, 200, 402]);
+  assert.match(errors.join('\n'), /^switchgear: gw-nightly halted: .*\$0\.05$/);
   const status: string[] = [];
   await main(['status', '--store', store], { ...terminal, out: (line) => status.push(line) });
   assert.match(status.join('\n'), /gw-nightly +halted +\S.* 0 tool calls +\$0\.0/);
@@ -64,6 +65,9 @@ test('wrong options are refused', async () => {
   assert.match(await run('--upstream', 'ftp://x'), /--upstream must be an address/);
   assert.match(await run('--upstream', 'acme=http://x'), /--upstream must name anthropic/);
   assert.match(await run('--host', '0.0.0.0'), /loopback address: give --tls-cert and --tls-key, or --insecure/);
+  assert.match(await run('--observe=foo'), /--observe takes no value, got "foo"/);
+  assert.match(await run('--allow-path', 'images'), /--allow-path must be paths such as .* got "images"/);
+  assert.match(await run('--', 'claude'), /use switchgear run --gateway -- COMMAND/);
   assert.match(await run('key'), /expected .*add.*list.*remove/);
   assert.match(await run('key', 'add'), /missing argument NAME/);
   assert.match(await run('key', 'add', 'a', '--budget', '$20/fortnight'), /--budget must be dollars/);

@@ -7,6 +7,8 @@ import { bindControl, makeLimits, makeStop } from '../../harness/control-story.t
 
 const control = denials(makeLimits({ maxDenials: 2 }));
 const deny = makeStop('deny');
+const ofBudget = (scope: string) =>
+  makeStop('deny', { code: 'token_spend_limit', control: 'budget', counters: { scope, actual: 4, limit: 3 } });
 
 test('the denials control has one state per task and never refuses a proposal', () => {
   assert.deepEqual([control.name, control.scope], ['denials', 'task']);
@@ -24,6 +26,8 @@ test('refusals in a row are counted, and only a tool call that succeeds clears t
     ['a wait is none', () => task.decided(makeStop('wait')), 2],
     ['a question is none', () => task.decided(makeStop('ask')), 2],
     ['an admission clears nothing', () => task.decided(allow), 2],
+    ['the budget of a key is none', () => task.decided(ofBudget('key'), { kind: 'model' }), 2],
+    ['the budget of a model is none', () => task.decided(ofBudget('model'), { kind: 'model' }), 2],
     ['a failure clears nothing', () => task.settled({ kind: 'failure', error: 'E', errorFingerprint: 0 }), 2],
     ['a cancelled call clears nothing', () => task.settled(cancelled), 2],
     ['words clear nothing', () => task.tell({ type: 'user-observed', atMs: 0 }), 2],

@@ -188,7 +188,9 @@ test('the text for a model about an open circuit has the count, the last error a
   assert.match(textForModel(told(manual)), /it keeps failing\)\. Do not call it until a person resets it\./);
   const held = makeStop('deny', { counters: { held: 1 } });
   assert.match(textForModel(told(held)), /An operator has paused this tool\./);
-  assert.match(explain(stop, { name: 'gpt', agent: 'a', atMs: 0, isModel: true }).message, /^Model 'gpt' circuit/);
+  const ofModel = explain(stop, { name: 'gpt', agent: 'a', atMs: 0, isModel: true });
+  assert.match(ofModel.message, /^Model 'gpt' circuit/);
+  assert.match(ofModel.remediation, /^The provider keeps failing: wait/);
 });
 
 test('a question keeps its mark at the end of a sentence, and any other text gets one dot', () => {

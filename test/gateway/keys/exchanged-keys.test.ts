@@ -36,6 +36,30 @@ test('a fallback without a key gets no key of the gateway, and one that lacks it
   assert.ok(received.every(({ url }) => !url.startsWith('/broken')));
 });
 
+test('with a key of the gateway an upstream without a key is a 502, unless it has headers', async (context) => {
+  const url = 'https://model.invalid';
+  const { post, key } = await openKeyed(
+    context,
+    {},
+    {
+      listed: (mock) => [
+        { name: 'bare', url, models: ['bare'], fallback: 'local' },
+        { name: 'marked', url, models: ['marked'], headers: { authorization: 'none' } },
+        { name: 'local', url: mock, fallback: 'bare' },
+      ],
+    },
+  );
+  const send = async (model: string) => {
+    const response = await post('/v1/messages', { ...ask, model }, { 'x-api-key': key });
+    return [response.status, response.headers.get('x-switchgear-code'), await response.text()] as const;
+  };
+  const [status, code, text] = await send('bare');
+  assert.deepEqual([status, code], [502, 'upstream_not_configured']);
+  assert.match(text, /the upstream bare cannot be used: it has no key of its own/);
+  assert.match((await send('marked'))[2], /model\.invalid cannot be reached/);
+  assert.equal((await send(sonnet))[0], 200);
+});
+
 test('the key of a provider goes to its own upstream alone, and follows no redirect', async (context) => {
   const elsewhere: string[] = [];
   const other = createServer((request, response) => {

@@ -159,8 +159,29 @@ test('the budget of a key holds over two gateways and many tasks, and halts none
   assert.equal(passed, received.length + other.received.length);
   assert.ok(passed * 0.45 <= 10, `${passed} calls cost at most 10 cents`);
   assert.ok(passed >= 16, `${passed} calls fit`);
-  assert.match(last, /spend of the key ann in any 86400 s: \$0\.1\d of \$0\.10/);
+  assert.match(last, /spend of the key ann in any 24 h: \$0\.1\d of \$0\.10/);
   assert.ok([...runtime.tasks.values()].every(({ halt }) => halt === undefined));
+});
+
+test('refusals by the budget of a key are no denials of the task, which goes on later', async (context) => {
+  const { post, key, store, runtime } = await openKeyed(context, { budget: { cents: 3, windowSecs: 60 } });
+  const send = async () => {
+    const response = await post('/task/a/v1/messages', ask, { 'x-api-key': key });
+    return response.headers.get('x-switchgear-code') ?? response.status;
+  };
+  const answers: unknown[] = [];
+  for (let at = 0; at < 12; at++) answers.push(await send());
+  assert.deepEqual(new Set(answers), new Set([200, 'token_spend_limit']));
+  assert.ok(answers.filter((each) => each === 'token_spend_limit').length >= 6, answers.join());
+  assert.deepEqual(
+    [...runtime.tasks.values()].map(({ halt }) => halt),
+    [undefined],
+  );
+  await runtime.store.shared?.settled();
+  assert.deepEqual(
+    store.cards().filter(({ kind }) => kind === 'halt'),
+    [],
+  );
 });
 
 test('keys have tasks and sessions of their own, whatever ids they claim', async (context) => {

@@ -46,7 +46,7 @@ for (const kind of kinds) {
     const { begin, startFor } = open(context, kind, [day]);
     const [one, two] = [startFor('ann'), startFor('ann')];
     for (const task of [one, two, one]) assert.equal(explain(begin(task, 'a')), 'begun');
-    assert.equal(explain(begin(two, 'b')), 'model calls of the key ann in any 86400 s: 4 of 3');
+    assert.equal(explain(begin(two, 'b')), 'model calls of the key ann in any 24 h: 4 of 3');
     assert.equal(two.halt, undefined, 'the budget of a key ends no task');
     assert.equal(explain(begin(startFor('bob'), 'a')), 'begun');
     const free = startFor();

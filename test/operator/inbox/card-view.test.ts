@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Card } from '../../../src/core/card.ts';
+import { secsMax } from '../../../src/core/limits.ts';
 import { createSwitchgear } from '../../../src/index.ts';
 import { readCards } from '../../../src/operator/cards.ts';
 import { createCardHistoryReader } from '../../../src/operator/inbox/card-history.ts';
@@ -22,7 +23,7 @@ test('the card of a halt has agent, time, counters, the origin of each limit, an
   });
   const read = gear.guard('read', (page: number) => page);
   await gear.task(() => [read(1), read(2), read(3)]);
-  await gear.task({ limits: { maxToolCalls: 1 } }, () => [read(1), read(2)]);
+  await gear.task({ limits: { maxToolCalls: 1, maxDurationSecs: secsMax } }, () => [read(1), read(2)]);
   await store.shared.settled();
   const history = await createCardHistoryReader(store)();
   const sorted = sortByUrgency(await readCards(store), history);
@@ -43,6 +44,8 @@ test('the card of a halt has agent, time, counters, the origin of each limit, an
   assert.deepEqual([first?.details.risk, first!.details.lastEvents.length > 0], ['medium', true]);
   assert.equal(first?.details.lastEvents.at(-1)?.type, 'task-ended');
   assert.equal(second?.details.counters[0]?.source, 'given to the task');
+  const listsDuration = (card = first) => card!.details.counters.some(({ name }) => name === 'duration_secs');
+  assert.deepEqual([listsDuration(first), listsDuration(second)], [true, false], 'a limit that is off is not listed');
   gear.dispose();
   store.close();
 });

@@ -26,7 +26,11 @@ const wrong: readonly (readonly [string, object, RegExp])[] = [
     /must have no user and password/,
   ],
   ['another scheme', { name: 'a', url: 'file:///etc/passwd' }, /must be an address that starts with https/],
-  ['an unknown API', { name: 'a', url, apis: ['cohere'] }, /must be a list of "anthropic", "openai" or "gemini"/],
+  [
+    'an unknown API',
+    { name: 'a', url, apis: ['cohere'] },
+    /must be a list of "anthropic", "openai" or "gemini", got "cohere"/,
+  ],
   ['no models', { name: 'a', url, models: [] }, /must be a list of 1 to 200 globs/],
   ['a header with a line break', { name: 'a', url, headers: { 'x-a': 'b\r\nc: d' } }, /must be a text of one line/],
   ['a header of the connection', { name: 'a', url, headers: { Host: 'b' } }, /the gateway writes itself/],

@@ -96,8 +96,10 @@ export const breakerDeclaration = {
         return {
           message: `${isModel ? 'Model' : 'Tool'} '${name}' circuit breaker open - too many recent failures`,
           remediation: held
-            ? 'An operator has paused this tool. Use another way, or ask the user.'
-            : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
+            ? `An operator has paused this ${isModel ? 'model' : 'tool'}. Use another way, or ask the user.`
+            : isModel
+              ? `The provider keeps failing: wait for recovery_timeout (${wait}) or use another model.`
+              : `Wait for recovery_timeout (${wait}) or investigate recent tool failures.`,
           explanation: held
             ? `${name} is held open by hand`
             : `${name} ${describeCause(counters, limit)}: refused, next try ${nextTry(context)}${

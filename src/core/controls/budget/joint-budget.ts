@@ -4,7 +4,7 @@ import type { Action, Cost, Permit } from '../../action.ts';
 import type { Control } from '../../control.ts';
 import type { ControlEvent, EntryBody, ReservationChanged } from '../../event.ts';
 import { budgetSlices } from '../../limits.ts';
-import { formatCents } from '../../quote.ts';
+import { formatCents, formatTimeSpan } from '../../quote.ts';
 import type { JointBudget } from '../../settings.ts';
 import { allow, type Stop, type Verdict } from '../../verdict.ts';
 import { microsPerCent } from './budget.ts';
@@ -176,7 +176,7 @@ export function stopOverBudget(budget: OwnedBudget, actual: number, kind: 'halt'
   const shown = unit === 'spend_cents' ? Math.ceil(actual / microsPerCent) : actual;
   const counters = { scope, actual: shown, limit, ...(windowSecs !== undefined && { window_secs: windowSecs }) };
   const [shownActual, shownLimit] = unit === 'spend_cents' ? [formatCents(shown), formatCents(limit)] : [shown, limit];
-  const window = windowSecs === undefined ? '' : ` in any ${windowSecs} s`;
+  const window = windowSecs === undefined ? '' : ` in any ${formatTimeSpan(windowSecs * 1000)}`;
   const owner = of === undefined ? scopeNames[scope] : `${scopeNames[scope]} ${of}`;
   const reason = `${unitNames[unit]} of ${owner}${window}: ${shownActual} of ${shownLimit}`;
   const stop = {
@@ -220,6 +220,14 @@ export function takeNotice(
 /** Whether a budget refuses calls, and ends no task. */
 function endsNoTask({ scope }: JointBudget): boolean {
   return scope === 'key' || scope === 'model';
+}
+
+/**
+ * Whether a stop is that of a budget of a key or a model: it says nothing about the task whose call it refuses, and the
+ * same call may pass later.
+ */
+export function isOutsideTask({ control, kind, counters: { scope } }: Stop): boolean {
+  return control === 'budget' && kind === 'deny' && (scope === 'key' || scope === 'model');
 }
 
 /** Outside any task there is no task to halt, so the call is denied. */
