@@ -167,6 +167,8 @@ function joinLines(message: string): string {
 
 function describeTest(proxy: string, test: ProxyTest, refuses: boolean): Finding {
   const { reached, refusedAt, cannotJudge, problem } = test;
+  if (cannotJudge?.includes('${'))
+    return { ok: true, isNote: true, message: `${proxy} is not tested: its client replaces a variable in its options` };
   if (cannotJudge !== undefined)
     return { ok: false, message: `${proxy} refuses every call: ${joinLines(cannotJudge).slice(0, 600)}` };
   if (problem !== undefined) return { ok: false, message: `${proxy} does not answer: ${problem.slice(0, 300)}` };

@@ -91,6 +91,8 @@ test('doctor finds proxies whose policy cannot be read, or whose store cannot be
   const servers = {
     nofile: start('--policy', '/nope.toml'),
     bad: start('--policy', 'bad.toml'),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces it.
+    byclient: start('--policy', '${workspaceFolder}/policy.toml'),
     nostore: start('--store', 'sqlite:bad.toml/x.db'),
     noaddress: { ...start(), env: { SWITCHGEAR_STORE: 'x.db' } },
     denied: start('--policy', 'deny.toml'),
@@ -105,6 +107,10 @@ test('doctor finds proxies whose policy cannot be read, or whose store cannot be
     /^FAIL {2}cursor: the proxy of nofile refuses every call: .*nope\.toml: ENOENT/,
   );
   assert.match(lines('bad').join('|'), /^FAIL .* every call: 2 problems in the policy: taks is not .*; mode must be/);
+  assert.match(
+    lines('byclient').join('|'),
+    /^note {2}cursor: the proxy of byclient is not tested: its client replaces/,
+  );
   assert.match(lines('nostore').join('|'), /^FAIL .* every call: the store sqlite:\S* cannot be opened/);
   assert.match(lines('noaddress').join('|'), /^FAIL .* every call: .* must be sqlite:PATH.*got "x\.db"$/);
   assert.match(lines('denied').join('|'), /^ok {4}cursor: the proxy of denied refuses a call by a rule of the policy$/);
