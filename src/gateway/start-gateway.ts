@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { SwitchgearError } from '../core/error.ts';
 import { isMatch } from '../core/glob.ts';
 import { nameLengthMax } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { refusesCalls, relayCall } from '../guard/entries/relayed-call.ts';
 import { isObserving, type Runtime } from '../guard/internal.ts';
 import { HttpError } from '../http/http-error.ts';
+import { makeListenError } from '../http/listen-error.ts';
 import { checkHost, checkOrigin, checkSingleHeaders, type HostRules } from '../http/request-checks.ts';
 import { createConversations, type PlacedHint } from './conversations/conversations.ts';
 import { insertIntoBody } from './conversations/insert-into-body.ts';
@@ -325,12 +325,7 @@ function refuseUpgrade(_: IncomingMessage, socket: Duplex): void {
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => {
-      const remedy = code === 'EADDRINUSE' ? ': another program uses it; choose one with --port' : '';
-      reject(
-        new SwitchgearError('serve_failed', `the gateway cannot listen on ${host}, port ${port} (${code})${remedy}`),
-      );
-    });
+    server.once('error', (error) => reject(makeListenError(error, 'the gateway', { host, port }, '--port')));
     server.listen({ host, port, exclusive: true }, resolve);
   });
 }

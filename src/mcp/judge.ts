@@ -111,7 +111,10 @@ export function createJudge(
       request.isFresh = true;
       relayCall(runtime, request);
     },
-    formatRefusal: (refusal, shape) => makeRefusedResult(refusal, runtime.agent, findTask().session, shape),
+    formatRefusal(refusal, shape) {
+      const { agent, clock } = runtime;
+      return makeRefusedResult(refusal, { agent, session: findTask().session, nowMs: clock.nowMs() }, shape);
+    },
   };
 }
 

@@ -15,11 +15,19 @@ export interface ResultShape {
 const openAdvice =
   'Before you call it again, ask the user, or check that its input is right: for example that the file exists.';
 
-/** A refusal as a tool result: text for the model, the five keys as structured content, data for code in `_meta`. */
-export function makeRefusedResult(refusal: Refusal, agent: string, session: string, shape: ResultShape): object {
+/**
+ * A refusal as a tool result: text for the model, the five keys as structured content, data for code in `_meta`.
+ * @param nowMs The time on the clock of the refusal, which the client does not know.
+ */
+export function makeRefusedResult(
+  refusal: Refusal,
+  { agent, session, nowMs }: { readonly agent: string; readonly session: string; readonly nowMs: number },
+  shape: ResultShape,
+): object {
   const { code, control, kind, counters, retryAtMs, task } = refusal;
   const text = code === 'circuit_open' ? `${textForModel(refusal)} ${openAdvice}` : textForModel(refusal);
-  const facts = { code, control, kind, counters, ...(task && { task }), ...(retryAtMs && { retryAtMs }) };
+  const retryAfterSecs = retryAtMs && Math.max(1, Math.ceil((retryAtMs - nowMs) / 1000));
+  const facts = { code, control, kind, counters, ...(task && { task }), ...(retryAfterSecs && { retryAfterSecs }) };
   return {
     ...(shape.isModern && { resultType: 'complete' }),
     content: [{ type: 'text', text }],

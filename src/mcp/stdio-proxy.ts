@@ -4,7 +4,7 @@ import { PassThrough, type Writable } from 'node:stream';
 import { collectParts } from '../platform/memory.ts';
 import { systemClock, wait, waitFor } from '../platform/system-clock.ts';
 import { limitYoungHeap } from '../platform/young-heap.ts';
-import { exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
+import { describeStartFailure, exitCodeOf, type ProcessExit } from '../supervisor/child.ts';
 import {
   backlogBytesMax,
   endMs,
@@ -83,9 +83,9 @@ class StdioProxy {
     const { input, output, report, stopSignal } = this.#options;
     const server = await this.#start();
     if ('error' in server) {
-      const { code, message, path } = server.error;
-      report(code === 'ENOENT' ? `command not found: ${JSON.stringify(path)}` : message);
-      return code === 'ENOENT' ? 127 : 126;
+      const { code, message } = describeStartFailure(server.error.path ?? '', server.error);
+      report(message);
+      return code;
     }
     this.#server = server;
     this.#toServer.sink = server.input;

@@ -95,7 +95,8 @@ export function exitCodeOf({ code, signal }: ProcessExit): number {
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
 
-function describeStartFailure(program: string, { code = '', message }: NodeJS.ErrnoException): StartFailure {
+/** Says why a program could not be started, with the exit code that a shell would report. */
+export function describeStartFailure(program: string, { code = '', message }: NodeJS.ErrnoException): StartFailure {
   const name = JSON.stringify(program);
   if (code === 'ENOENT') return { code: 127, message: `command not found: ${name}; check its spelling and PATH` };
   if (code === 'EACCES')

@@ -8,6 +8,7 @@ import { type Frame, proxiedSession, turn } from './proxied-session.ts';
 type Proxy = ReturnType<typeof proxiedSession>;
 
 interface ToolResult {
+  readonly _meta?: { readonly switchgear: Readonly<Record<string, unknown>> };
   readonly isError?: boolean;
   readonly content: readonly { readonly text: string }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
@@ -179,6 +180,8 @@ test('a refusal has the five keys as structured content, unless the tool declare
     const result = resultOf(proxy.got(proxy.call(tool, { n: 6 }).id));
     assert.equal(result?.isError, true);
     assert.equal(result?.resultType, undefined);
+    const { retryAfterSecs, retryAtMs } = result?._meta?.switchgear ?? {};
+    assert.deepEqual([retryAfterSecs, retryAtMs], [60, undefined], 'the client does not know the clock');
     const keys = ['error', 'circuit_open', 'agent_name', 'session_id', 'remediation'];
     assert.deepEqual(
       result?.structuredContent && Object.keys(result.structuredContent),

@@ -1,7 +1,7 @@
 /** The part of `switchgear doctor` that checks the proxies in the configuration of MCP clients. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { isTable } from '../../core/plain-copy.ts';
 import type { SettingsFolders } from '../../hooks/hosts/settings-paths.ts';
 import { settingsPath } from '../../hooks/install/settings-files.ts';
@@ -11,6 +11,7 @@ import { clientNames, findClientFile, listServers } from '../mcp/clients/client-
 import { type FoundProxy, findProxy, readCommand, type ServerEntry } from '../mcp/clients/server-entry.ts';
 import { type ProxyTest, testProxy } from '../mcp/clients/test-proxy.ts';
 import { describeReadError } from '../process-terminal.ts';
+import { findStoreAddress, withStore } from '../store-option.ts';
 import type { Finding } from './doctor.ts';
 import { readSettings } from './doctor-settings.ts';
 
@@ -57,7 +58,12 @@ export async function checkProxies(
   for (const { client: each, name, entry } of servers) {
     const proxy = findProxy(readCommand(entry) ?? []);
     if (proxy === undefined) continue;
-    findings.push(describeTest(`${each}: the proxy of ${name}`, await test(proxy, ownVariables(entry)), refuses));
+    const env = ownVariables(entry);
+    const label = `${each}: the proxy of ${name}`;
+    findings.push(
+      (await checkStore(label, proxy, env, terminal)) ?? describeTest(label, await test(proxy, env), refuses),
+    );
+    findings.push(...noteMissingCommand(label, proxy, entry, terminal));
   }
   if (isAsked && tests.size === 0) {
     const own = { program: [process.execPath, findBinPath(), 'mcp'], options: [], isPlain: true, server: undefined };
@@ -108,7 +114,63 @@ function ownVariables({ env }: ServerEntry): Terminal['env'] {
   return Object.fromEntries(names.filter(([name]) => name.startsWith('SWITCHGEAR_'))) as Terminal['env'];
 }
 
-function describeTest(proxy: string, { reached, refusedAt, problem }: ProxyTest, refuses: boolean): Finding {
+/** Opens the store that an entry names, in place of which the test uses another one; undefined if the store answers. */
+async function checkStore(
+  label: string,
+  { options }: FoundProxy,
+  env: Terminal['env'],
+  terminal: Terminal,
+): Promise<Finding | undefined> {
+  const at = options.findIndex((option) => /^--store(=|$)/.test(option));
+  const option = options[at] === '--store' ? options[at + 1] : options[at]?.slice('--store='.length);
+  const store = option ?? env.SWITCHGEAR_STORE;
+  if (store === undefined || store === 'memory' || isExpanded(store)) return undefined;
+  const args = { positionals: [], switches: new Set<string>(), values: new Map([['--store', store]]) };
+  try {
+    await withStore(findStoreAddress(args, terminal), async () => {}, { verify: false });
+    return undefined;
+  } catch (error) {
+    return { ok: false, message: `${label} refuses every call: ${describeReadError(error)}` };
+  }
+}
+
+/** Notes a command of a server that the environment of the entry does not find. */
+function noteMissingCommand(
+  label: string,
+  { server: [program] = [] }: FoundProxy,
+  { env, cwd }: ServerEntry,
+  terminal: Terminal,
+): readonly Finding[] {
+  const { PATH = terminal.env.PATH } = (isTable(env) ? env : {}) as Terminal['env'];
+  if (program === undefined || isExpanded(program)) return [];
+  const folder = resolve(terminal.cwd, typeof cwd === 'string' ? cwd : '');
+  const folders = /[\\/]/.test(program)
+    ? [folder]
+    : String(PATH ?? '')
+        .split(delimiter)
+        .filter(Boolean);
+  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd'] : [''];
+  if (folders.some((each) => endings.some((ending) => existsSync(resolve(each, program + ending))))) return [];
+  const message = `${label}: the command of its server is not found: ${JSON.stringify(program)}`;
+  return [{ ok: true, isNote: true, message }];
+}
+
+/** Whether the client replaces a variable in a word before it starts the server. */
+function isExpanded(word: string): boolean {
+  return word.includes('${');
+}
+
+/** A message with a list of problems as one line. */
+function joinLines(message: string): string {
+  return message.replace(/:\n- /, ': ').replaceAll(/\n(- )?/g, '; ');
+}
+
+function describeTest(proxy: string, test: ProxyTest, refuses: boolean): Finding {
+  const { reached, refusedAt, cannotJudge, problem } = test;
+  if (cannotJudge?.includes('${'))
+    return { ok: true, isNote: true, message: `${proxy} is not tested: its client replaces a variable in its options` };
+  if (cannotJudge !== undefined)
+    return { ok: false, message: `${proxy} refuses every call: ${joinLines(cannotJudge).slice(0, 600)}` };
   if (problem !== undefined) return { ok: false, message: `${proxy} does not answer: ${problem.slice(0, 300)}` };
   if (refusedAt === 1) return { ok: true, message: `${proxy} refuses a call by a rule of the policy` };
   if (refusedAt !== undefined)

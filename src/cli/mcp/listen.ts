@@ -1,12 +1,12 @@
 /** Runs `switchgear mcp --listen`: clients connect by HTTP, until a signal ends the process. */
 
+import { makeListenError } from '../../http/listen-error.ts';
 import { HttpRelay } from '../../mcp/http/http-relay.ts';
 import { listen } from '../../mcp/http/listener.ts';
 import { RemoteServer } from '../../mcp/http/remote-server.ts';
 import { StdioBridge, type StdioBridgeOptions } from '../../mcp/http/stdio-bridge.ts';
 import { startServerProcess } from '../../mcp/server-process.ts';
 import { limitNewSpace } from '../../platform/memory.ts';
-import { usageError } from '../command.ts';
 import type { McpCommandOptions } from './options.ts';
 
 export interface ListenerRun extends Pick<StdioBridgeOptions, 'openJudge' | 'onJudgeFailed' | 'report'> {
@@ -25,7 +25,7 @@ export async function runListener(
       : new StdioBridge({ ...judged, restarts, start: () => startServerProcess(server.command, server) });
   const path = server.kind === 'url' ? server.url.pathname : '/mcp';
   const listener = await listen({ ...place, path, allowedHosts, handler }).catch((error: NodeJS.ErrnoException) => {
-    throw usageError(`--listen ${place.host}:${place.port} is not possible: ${error.code ?? error.message}`);
+    throw makeListenError(error, 'the proxy', place, '--listen');
   });
   judged.report(`listening on ${listener.url}`);
   await new Promise<void>((resolve) => {

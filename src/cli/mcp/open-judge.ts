@@ -8,6 +8,7 @@ import type { Settings, TaskSettings } from '../../core/settings.ts';
 import {
   assembleSwitchgear,
   countError,
+  endTask,
   onHalt,
   type Runtime,
   runCallsVariable,
@@ -112,7 +113,8 @@ async function makeJudge(
       settings: (settings) => allowLongCalls(settings, policy),
       // The run counts all calls of its agent on joint budgets. Those of a program it has to be told.
       spendsJointBudgets: !isInRun || run.calls !== undefined,
-      haltActions: ['dismiss'],
+      // A run acts on the answer to its own card.
+      haltActions: isInRun ? ['dismiss'] : ['replan', 'dismiss'],
       layer: 'mcp',
       limitQuestions: 'none',
     },
@@ -121,18 +123,37 @@ async function makeJudge(
   const pins = await openToolPins(runtime, name, server.kind === 'command' ? server.command : [server.url.href]);
   // Clients by HTTP are not above this process.
   const listHosts = () => (listen === undefined ? readProcessChain().links : []);
-  let task: TaskState | undefined;
-  const findTask = () => {
-    if (task !== undefined) return task;
+  const findTask = createTaskFinder(runtime, () => {
     const started = startTask(runtime, { parent: null, limits: makeTaskLimits(policy, isInRun) }, undefined);
     if (isInRun) onHalt(started, () => void reportHalt(runtime, store, run, started));
-    task = started;
     return started;
-  };
+  });
   return {
     judge: createJudge(runtime, name, findTask, listHosts, pins),
     dispose: () => gear.dispose(),
   };
+}
+
+/**
+ * Finds the task of a session, which may last for days: a halted task is replaced by a new one after a person has
+ * answered its card with `replan`.
+ */
+function createTaskFinder(runtime: Runtime, start: () => TaskState): () => TaskState {
+  let task: TaskState | undefined;
+  return () => {
+    if (task !== undefined && isHandedBack(runtime, task)) {
+      endTask(runtime, task);
+      task = undefined;
+    }
+    task ??= start();
+    return task;
+  };
+}
+
+function isHandedBack({ store }: Runtime, { haltStop, card }: TaskState): boolean {
+  if (haltStop === undefined || card === undefined) return false;
+  store.shared?.refresh();
+  return store.card(card)?.answer === 'replan';
 }
 
 /** The store as a gear of one session has it, which must not close it for the others at its end. */

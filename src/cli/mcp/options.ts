@@ -8,6 +8,7 @@ const valueOptions = [
   ...['--url', '--listen', '--allow-host', '--config', '--server'],
 ];
 const knownSwitches = ['--no-restart'];
+const commandHint = 'mcp: write the command of the server after --';
 
 /** A server that is started, or one that is reached by HTTP. */
 export type ServerPlace =
@@ -36,8 +37,9 @@ export async function parseMcpOptions(args: readonly string[], { env, cwd }: Ter
   const separator = args.indexOf('--');
   const command = separator === -1 ? undefined : args.slice(separator + 1);
   const { rest, headers } = takeHeaders(separator === -1 ? args : args.slice(0, separator), env);
-  const parsedArgs = readArgs(rest, knownSwitches, 0, valueOptions);
-  const { values, switches } = parsedArgs;
+  const parsedArgs = readArgs(rest, knownSwitches, separator === -1 ? args.length : 0, valueOptions);
+  const { values, switches, positionals } = parsedArgs;
+  if (positionals.length > 0) throw usageError(`${commandHint}, as in: mcp -- ${positionals.join(' ')}`);
   const url = values.get('--url');
   const config = values.get('--config');
   if ([command, url, config].filter((each) => each !== undefined).length > 1)
@@ -70,8 +72,7 @@ function readPlace(
   headers: ReadonlyMap<string, string>,
 ): ServerPlace {
   if (url !== undefined) return { kind: 'url', url: parseServerUrl(url), headers: Object.fromEntries(headers) };
-  if (command === undefined)
-    throw usageError('mcp: write the command of the server after --, as in: mcp -- npx some-server; or give --url');
+  if (command === undefined) throw usageError(`${commandHint}, as in: mcp -- npx some-server; or give --url`);
   if (command.length === 0) throw usageError('mcp: no command after --');
   return { kind: 'command', command };
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test as plainTest } from 'node:test';
 import { startRedis, testWithRedis } from '../../redis-server.ts';
-import { createPlace, isRunning, type ProxyOptions, ProxyProcess, until } from './proxy-process.ts';
+import { createPlace, isRunning, type ProxyOptions, ProxyProcess, serverFile, until } from './proxy-process.ts';
 
 const test = (title: string, run: () => Promise<void>) => plainTest(title, { timeout: 60_000 }, run);
 const place = createPlace();
@@ -139,6 +139,12 @@ test('the exit code is that of the server, and a lost call is answered', async (
   assert.equal(result.isError, true);
   assert.match(result.content[0]!.text, /server ended with code 3/);
   assert.equal(await proxy.exited, 3);
+});
+
+test('a file that is not a program ends with 126 and the reason', async () => {
+  const proxy = new ProxyProcess(place, { options: ['--', serverFile] });
+  assert.equal(await proxy.exited, 126);
+  assert.match(proxy.stderr, /scripted-server\.ts" cannot be run: the file is not a program, or you may not run it/);
 });
 
 test('a command that is not there ends with 127', async () => {

@@ -112,6 +112,19 @@ test('the end of one session leaves the store open for the others, and each task
   store.close();
 });
 
+test('a port that another program uses is an error that names the option', async () => {
+  const url = new URL(await readUrl(startProxy(['--listen', '0', '--', process.execPath, serverFile])));
+  const second = startProxy(['--listen', url.port, '--', process.execPath, serverFile]);
+  let printed = '';
+  second.stderr.setEncoding('utf8').on('data', (part: string) => {
+    printed += part;
+  });
+  const [code] = (await once(second, 'close')) as [number];
+  const sentence = `the proxy cannot listen on 127.0.0.1, port ${url.port} (EADDRINUSE): another program uses it`;
+  assert.ok(printed.includes(`${sentence}; choose one with --listen`), printed);
+  assert.equal(code, 1);
+});
+
 test('a client on stdio that is gone ends the proxy and its session; no secret is printed', async () => {
   const server = await startHttpServer((exchange) => {
     if (exchange.frame.method === 'initialize') exchange.result({}, { 'mcp-session-id': 's1' });

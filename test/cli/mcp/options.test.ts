@@ -14,6 +14,13 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const parse = (args: readonly string[], env: Terminal['env'] = {}) =>
   parseMcpOptions(args, { env, cwd: folder, out: () => undefined, err: () => undefined });
 
+test('a command without -- is an error that says how to write it', async () => {
+  await assert.rejects(parse(['mcp-server-everything', 'stdio']), {
+    message: 'mcp: write the command of the server after --, as in: mcp -- mcp-server-everything stdio',
+  });
+  await assert.rejects(parse(['docs', '--', 'x']), /too many arguments: docs/);
+});
+
 const url = ['--url', 'https://docs.example/mcp'];
 
 test('headers come from lines of a variable as they are, so that no secret is in the list of processes', async () => {

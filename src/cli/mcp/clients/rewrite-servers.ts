@@ -55,13 +55,15 @@ export function removeProxy(client: ClientName, text: string, earlier: string | 
     if ('changes' in plan) next = changeMembers(next, keys, plan.changes);
     const node = findNode(parseJsonTree(next), keys)!;
     const value = 'changes' in plan ? node.value : withType(plan.whole, original?.entry);
-    if (original !== undefined && isSameEntry(value, original.entry)) {
+    const isOriginal = original !== undefined && isSameEntry(value, original.entry);
+    if (isOriginal) {
       const bytes = earlier!.slice(original.node.start, original.node.end);
       next = next.slice(0, node.start) + bytes + next.slice(node.end);
     } else if ('whole' in plan) next = next.slice(0, node.start) + JSON.stringify(value) + next.slice(node.end);
-    changed.push(
-      'changes' in plan ? describeChange(name, entry, plan.changes) : { name, before: entry, after: plan.whole },
-    );
+    const change =
+      'changes' in plan ? describeChange(name, entry, plan.changes) : { name, before: entry, after: plan.whole };
+    const hasNoArgs = isOriginal && !Object.hasOwn(original.entry, 'args');
+    changed.push(hasNoArgs ? { ...change, after: { ...change.after, args: undefined } } : change);
   }
   return { text: next, changed, left: [], proxied: 0 };
 }

@@ -14,6 +14,8 @@ export interface ProxyTest {
   readonly reached: number;
   /** The call that was refused; undefined if none was. */
   readonly refusedAt: number | undefined;
+  /** Why the proxy cannot judge calls, so that it refuses all of them. */
+  readonly cannotJudge?: string;
   /** Why the test could not be made. */
   readonly problem: string | undefined;
 }
@@ -50,6 +52,11 @@ export async function testProxy(proxy: FoundProxy, env: Terminal['env'], termina
       async () => ((await lines.next()) as { readonly value?: string }).value,
     );
     child.stdin.end();
+    if (refusedAt === 'not judged') {
+      await closed;
+      const cannotJudge = stderr.trim().replace(/^switchgear: calls are refused: /, '');
+      return { reached: 0, refusedAt: 1, cannotJudge, problem: undefined };
+    }
     if (refusedAt !== undefined) return { reached: refusedAt - 1, refusedAt, problem: undefined };
     return { reached: callsMax, refusedAt, problem: undefined };
   } catch (error) {
@@ -67,14 +74,16 @@ interface Answer {
   readonly result?: {
     readonly content?: readonly { readonly text?: string }[];
     readonly isError?: boolean;
+    /** Every refusal by a control has it. */
+    readonly _meta?: { readonly switchgear?: object };
   };
 }
 
-/** Returns the number of the call that did not reach the server; undefined if all did. */
+/** Returns the number of the call that a control refused; undefined if all reached the server. */
 async function callUntilRefused(
   send: (message: object) => void,
   read: () => Promise<string | undefined>,
-): Promise<number | undefined> {
+): Promise<number | 'not judged' | undefined> {
   const ask = async (id: number, method: string, params: object): Promise<Answer> => {
     send({ id, method, params });
     for (;;) {
@@ -91,7 +100,7 @@ async function callUntilRefused(
     // The loop control must not be the one that refuses.
     const { result } = await ask(call, 'tools/call', { name: 'fail', arguments: { call } });
     const isReached = result?.content?.[0]?.text === `failure ${call} of switchgear doctor`;
-    if (!isReached) return call;
+    if (!isReached) return result?._meta?.switchgear === undefined ? 'not judged' : call;
   }
   return undefined;
 }

@@ -35,7 +35,7 @@ function createHome(context: TestContext) {
 /** An entry whose own server could not even be started. */
 const proxied = {
   command: 'switchgear',
-  args: ['mcp', '--name', 'docs', '--store', '/none/x.db', '--', '/none/server'],
+  args: ['mcp', '--name', 'docs', '--', '/none/server'],
 };
 
 test('doctor sees that a configured proxy refuses, without the server of the user', async (context) => {
@@ -45,6 +45,7 @@ test('doctor sees that a configured proxy refuses, without the server of the use
   at.put('.codex/config.toml', '[mcp_servers.db]\ncommand = "switchgear"\nargs = ["mcp", "--", "db"]\n');
   const { code, out } = await at.doctor('cursor');
   assert.match(out, /^ok {4}cursor: the proxy of docs refuses call 6 of a tool after 5 failures$/m);
+  assert.match(out, /^note {2}cursor: the proxy of docs: the command of its server is not found: "\/none\/server"$/m);
   assert.match(out, /^note {2}cursor: .*mcp\.json: without the proxy: files; switchgear init cursor --mcp --project$/m);
   assert.doesNotMatch(out, /codex/);
   assert.equal(code, 0);
@@ -80,4 +81,38 @@ test('doctor --mcp tests the proxy of this installation where no client uses one
   assert.match(out, /^note {2}cursor: .*mcp\.json: unexpected "" in line 1$/m);
   assert.equal(code, 0);
   assert.match((await at.doctor('cursr')).out, /got 'cursr'; did you mean cursor\?/);
+});
+
+test('doctor finds proxies whose policy cannot be read, or whose store cannot be opened', async (context) => {
+  const at = createHome(context);
+  at.put('work/bad.toml', 'mode = "x"\n[taks]\na = 1\n');
+  at.put('work/deny.toml', '[mcp.tools]\ndeny = ["*"]\n');
+  const start = (...options: readonly string[]) => ({ command: 'switchgear', args: ['mcp', ...options, '--', 'npx'] });
+  const servers = {
+    nofile: start('--policy', '/nope.toml'),
+    bad: start('--policy', 'bad.toml'),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces it.
+    byclient: start('--policy', '${workspaceFolder}/policy.toml'),
+    nostore: start('--store', 'sqlite:bad.toml/x.db'),
+    noaddress: { ...start(), env: { SWITCHGEAR_STORE: 'x.db' } },
+    denied: start('--policy', 'deny.toml'),
+    nocommand: { command: 'switchgear', args: ['mcp', '--', 'no-such-command'] },
+  };
+  at.put('work/.cursor/mcp.json', JSON.stringify({ mcpServers: servers }));
+  const { code, out } = await at.doctor('cursor');
+  assert.equal(code, 1);
+  const lines = (name: string) => out.split('\n').filter((line) => line.includes(`the proxy of ${name}`));
+  assert.match(
+    lines('nofile').join('|'),
+    /^FAIL {2}cursor: the proxy of nofile refuses every call: .*nope\.toml: ENOENT/,
+  );
+  assert.match(lines('bad').join('|'), /^FAIL .* every call: 2 problems in the policy: taks is not .*; mode must be/);
+  assert.match(
+    lines('byclient').join('|'),
+    /^note {2}cursor: the proxy of byclient is not tested: its client replaces/,
+  );
+  assert.match(lines('nostore').join('|'), /^FAIL .* every call: the store sqlite:\S* cannot be opened/);
+  assert.match(lines('noaddress').join('|'), /^FAIL .* every call: .* must be sqlite:PATH.*got "x\.db"$/);
+  assert.match(lines('denied').join('|'), /^ok {4}cursor: the proxy of denied refuses a call by a rule of the policy$/);
+  assert.match(lines('nocommand').join('|'), /^ok .* refuses call 6 .*\|note .*is not found: "no-such-command"$/);
 });

@@ -95,6 +95,17 @@ test('init puts the proxy before every command and keeps comments, order and oth
   assert.equal(existsSync(at.path(command)), false);
 });
 
+test('the printed change of undo has no arguments where the entry had none', async (context) => {
+  const at = createHome(context);
+  at.put('.cursor/mcp.json', '{"mcpServers":{"a":{"command":"x"},"b":{"command":"y","args":[]}}}');
+  await at.run('init', 'cursor', '--mcp');
+  const { out } = await at.run('init', 'cursor', '--mcp', '--undo');
+  assert.deepEqual(
+    out.split('\n').filter((line) => line.startsWith('+')),
+    ['+ "command": "x"', '+ "command": "y", "args": []'],
+  );
+});
+
 test('undo restores every file byte for byte, and what was changed in between stays', async (context) => {
   const at = createHome(context);
   const file = '.cursor/mcp.json';
