@@ -65,7 +65,8 @@ test('below a run, a decision with a valid token is refused and reported; a halt
   await until(() => out().includes('done\n'));
   const refused = out().match(/\/api\/(cards|breakers)\S+ 403 operator_required/g) ?? [];
   assert.equal(refused.length, 5, out());
-  assert.match(out(), /\/api\/tasks\/nobody\/halt 200 ok/);
+  // A halt is allowed: the answer is that no such task runs.
+  assert.match(out(), /\/api\/tasks\/nobody\/halt 404 not_found/);
   assert.equal(store.card('ask-1')?.state, 'open');
   const cards = store.cards().filter(({ id }) => id.startsWith('card-token-used-'));
   assert.equal(cards.length, 1);

@@ -34,7 +34,7 @@ test('B36: the card of a halted run lands in the inbox with a short explanation'
   const card = await halted();
   assert.equal(card?.evidence.at(-1), 'tool calls: 51 of 50');
   const { out } = await home.run(['inbox', 'list']);
-  assert.match(out, /halt +claude-code +t-\S+ +open +for \d+ s +tool calls: 51 of 50/);
+  assert.match(out, /halt +claude-code +t-\S+ +open +waits \d+ s +tool calls: 51 of 50/);
   await home.run(['inbox', 'dismiss', card.id]);
 });
 
