@@ -14,7 +14,7 @@ import { reservationWaitMaxMs } from './limits.ts';
 export interface ReservedCall {
   readonly task: TaskState;
   readonly model: string;
-  /** What it has reserved; nothing before it begins. */
+  /** The reserved amounts; zero before the call begins. */
   readonly reserved: Pick<Cost, 'micros' | 'tokens'>;
 }
 

@@ -16,7 +16,7 @@ export interface UpstreamChoice {
    * a key of the gateway, no key of the client is passed on.
    */
   find(provider: ProviderName, model: string | undefined, isKeyed: boolean): Upstream | undefined;
-  /** What is wrong with upstreams, by name; for clients with a key of the gateway also that an upstream has no key. */
+  /** Lists the problems of upstreams with their names; a missing key is one for clients with a key of the gateway. */
   listProblems(isKeyed: boolean): readonly string[];
 }
 

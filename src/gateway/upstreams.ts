@@ -37,7 +37,7 @@ export function passHeaders(raw: readonly string[], without: ReadonlySet<string>
   return passed;
 }
 
-/** Connections to upstreams, kept open between requests. One that is silent for too long is broken. */
+/** Connections to upstreams, kept open between requests. A connection that is silent for too long is broken. */
 export function createConnections(silenceMs: number) {
   const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true } as const;
   const http = new HttpAgent(options);

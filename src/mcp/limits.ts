@@ -57,7 +57,7 @@ export const readPollMs = 10;
 export const collectBytes = 8_388_608;
 /** Bytes of short messages that are handed over together. */
 export const joinedBytesMax = 65_536;
-/** What is read of a body that was refused, so that its client sees the answer; and for how long. */
+/** Bytes and time for which a refused body is still read, so that its client sees the answer. */
 export const discardedBytesMax = 134_217_728;
 export const discardMs = 5_000;
 /** Sessions by HTTP: with server processes of their own, in front of a URL, how long unused, how often looked at. */

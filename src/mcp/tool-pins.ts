@@ -267,7 +267,7 @@ function makePin(tool: RpcMessage): string {
 /** Writes a value with the members of objects sorted by name, however deep it is nested. */
 function writeSorted(value: unknown): string {
   let text = '';
-  /** What is left to write, last one first: texts as they are, and values. */
+  /** The texts and values left to write, the last one first. */
   const left: ({ readonly text: string } | { readonly value: unknown })[] = [{ value }];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if ('text' in next) {

@@ -23,14 +23,14 @@ export interface PayingKey {
   readonly budgets: readonly JointBudget[];
 }
 
-/** Who spends from budgets. */
+/** The owner of calls that spend from budgets. */
 export interface BudgetOwner {
   readonly agent: string;
   readonly session: string;
   readonly key?: PayingKey | undefined;
 }
 
-/** What is called, if it has budgets of its own: a tool with a limit in its session, or a model. */
+/** A callee with budgets of its own: a tool with a limit in its session, or a model. */
 export interface BudgetTarget {
   readonly tool?: ToolBudget | undefined;
   readonly model?: string | undefined;
@@ -39,7 +39,7 @@ export interface BudgetTarget {
 /** The joint budgets that one agent in one session spends from. */
 export interface BudgetSet {
   readonly boundControls: readonly BoundControl[];
-  /** Those of the tool or model alone. */
+  /** The budgets of the tool or model alone. */
   readonly targetControls: readonly BoundControl[];
   /**
    * Reserves the need of an action after all controls allowed it, or what a running one needs more; returns a stop if

@@ -14,7 +14,7 @@ type Table = Readonly<Record<string, unknown>>;
 /** A file with servers. */
 interface ClientFile {
   readonly servers: Table;
-  /** Whether values may name variables. Those of Codex do not. */
+  /** Whether values may name variables; the values of Codex do not. */
   readonly hasVariables: boolean;
   /** Whether `url` is an address of the old transport, as for Gemini CLI, where `httpUrl` is one of the new. */
   readonly isUrlOld: boolean;

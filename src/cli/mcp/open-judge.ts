@@ -111,7 +111,7 @@ async function makeJudge(
     {
       ...((policy || run?.calls) && { policyEngine: await loadPolicyEngine(run?.calls) }),
       settings: (settings) => allowLongCalls(settings, policy),
-      // The run counts all calls of its agent on joint budgets. Those of a program it has to be told.
+      // The run counts all calls of its agent on joint budgets, but must be told those of a program.
       spendsJointBudgets: !isInRun || run.calls !== undefined,
       // A run acts on the answer to its own card.
       haltActions: isInRun ? ['dismiss'] : ['replan', 'dismiss'],
