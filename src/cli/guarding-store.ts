@@ -9,7 +9,7 @@ import type { Card } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { stateFolder, userStateFolder } from '../platform/state-folder.ts';
 import type { CrossProcessStore } from '../ports/store.ts';
-import { type GuardedAgent, placeProcess } from '../supervisor/guarded-agents.ts';
+import { describeAgent, type GuardedAgent, placeProcess } from '../supervisor/guarded-agents.ts';
 import { type ProcessChain, readProcessChain } from '../supervisor/process-chain.ts';
 import { readStartVariables } from '../supervisor/process-table.ts';
 import type { ParsedArgs, Terminal } from './command.ts';
@@ -119,14 +119,12 @@ async function writeReport(
   { address, user, effect }: StoreUse,
   { name, before }: { readonly name: string; readonly before: string },
 ): Promise<void> {
-  const { by, name: agentName, id: agentId } = agent;
-  const id = `card-store-${user}-${agentId}`.slice(0, idMax);
+  const id = `card-store-${user}-${agent.id}`.slice(0, idMax);
   if (store.card(id) !== undefined) return;
   const value = (address?.name ?? 'memory').slice(0, textMax);
-  const where = by === 'run' ? `the run ${agentId}` : `the session ${agentId}`;
   const card: Card = {
     ...{ id, kind: 'notice', task: '', code: 'notice', counters: {} },
-    evidence: [`a ${user} below ${agentName} (${where}) was given another store, ${value} (${name}): ${effect}`],
+    evidence: [`a ${user} below ${describeAgent(agent)} was given another store, ${value} (${name}): ${effect}`],
     actions: ['dismiss'],
     state: 'open',
   };

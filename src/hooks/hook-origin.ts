@@ -9,6 +9,7 @@ import { basename } from 'node:path';
 import { fingerprint } from '../guard/internal.ts';
 import { type ProcessChain, readProcessChain } from '../supervisor/process-chain.ts';
 import { type ProcessInfo, readCommandLine } from '../supervisor/process-table.ts';
+import { recognizeCommand, shellName } from '../supervisor/recognize-command.ts';
 
 export interface HookOrigin {
   /** The process that ran the hook; undefined if there is none but shells. */
@@ -30,11 +31,6 @@ export interface HookLaunch {
   /** Whether the hook has the session of processes of its host, and the type of its stdin. */
   readonly surroundings: string;
 }
-
-const shellName = /^-?(ba|da|z|k|mk|a|fi|c|tc)?sh$/;
-const launcherName = /^(npm|npx|pnpm|pnpx|yarn|bunx?|env|timeout|nice|nohup|stdbuf)(-cli)?(\.[cm]?js)?$/;
-const agentName = /^(claude|codex|gemini)(-cli)?(\.[cm]?js|\.exe)?$/;
-const agentPath = /[\\/](claude-code|@openai[\\/]codex|gemini-cli)[\\/]/;
 
 /** Reads the origin of the hook that this process is. */
 export function readHookOrigin(): HookOrigin {
@@ -68,32 +64,6 @@ function readStdinType(): string {
   } catch {
     return 'none';
   }
-}
-
-/** A shell with a script file counts as a program, unless the script is a launcher of hooks. */
-function recognizeCommand(words: readonly string[]) {
-  const [program = '', ...args] = words;
-  const name = basename(program);
-  if (runsHook(words)) return 'launcher';
-  const script = /^(node|bun|deno)$/.test(name) ? (args.find((arg) => !arg.startsWith('-')) ?? '') : '';
-  if (agentName.test(name) || agentName.test(basename(script)) || agentPath.test(script)) return 'agent';
-  if (shellName.test(name)) {
-    const firstWord = args.findIndex((arg) => !/^[-+]/.test(arg));
-    const options = firstWord === -1 ? args : args.slice(0, firstWord);
-    if (options.some((option) => /^-\w*c/.test(option))) return 'shell command';
-    return firstWord === -1 ? 'interactive shell' : 'program';
-  }
-  const isLauncher =
-    launcherName.test(name) || (/^(node|bun)$/.test(name) && launcherName.test(basename(args[0] ?? '')));
-  return isLauncher ? 'launcher' : 'program';
-}
-
-const hostArgument = /^(claude-code|codex|gemini)$/;
-
-/** Whether the words of a command line are those of a hook: it is the hook's own launcher, and no program in a word. */
-function runsHook(words: readonly string[]): boolean {
-  if (/^(-e|--eval|-c|-p)$/.test(words[1] ?? '') && !shellName.test(basename(words[0] ?? ''))) return false;
-  return words.some((word, at) => at > 0 && word === 'hook' && hostArgument.test(words[at + 1] ?? ''));
 }
 
 /** A shell or launcher that runs nothing but the hook. */

@@ -43,7 +43,7 @@ export async function authorizeTokenHolder(store: CrossProcessStore, request: To
 
 /** Places the process at the other end. Of several that share the connection, or may have it, a guarded one counts. */
 async function placePeer(store: CrossProcessStore, connection: ConnectionEnds): Promise<Placement> {
-  const peer = findPeer(connection);
+  const peer = await findPeer(connection);
   const chain: ProcessChain = { links: [], isComplete: false };
   if (peer.kind === 'hidden') return { kind: 'unknown', reason: peer.reason, chain, isUnread: true };
   if (peer.kind === 'unknown') {

@@ -8,7 +8,7 @@ import type { AnswerOrigin } from '../core/card.ts';
 import { SwitchgearError } from '../core/error.ts';
 import { reasonLengthMax } from '../core/limits.ts';
 import type { Store } from '../ports/store.ts';
-import { type Placement, placeProcess } from '../supervisor/guarded-agents.ts';
+import { describeAgent, type GuardedAgent, type Placement, placeProcess } from '../supervisor/guarded-agents.ts';
 import { formatProcessChain } from '../supervisor/process-chain.ts';
 
 /** The person who answers or orders: the user of the system, and the process. */
@@ -70,19 +70,19 @@ function describeProcesses(placement: Placement): string {
 }
 
 /** The error for a command of an agent. It says where a person can answer. */
-function belowAgentError({ by, name, id }: Extract<Placement, { readonly kind: 'guarded' }>['agent']) {
-  if (by === 'hidden') {
+function belowAgentError(agent: GuardedAgent): SwitchgearError {
+  if (agent.by === 'hidden') {
     return new SwitchgearError(
       'operator_required',
       'refused: the processes above this one are hidden from it, and one of them may be an agent that this store ' +
         'guards; a person can run the command in a terminal that sees them (/proc)',
     );
   }
-  const where = by === 'run' ? `the run ${id}` : `the session ${id}`;
   return new SwitchgearError(
     'operator_required',
-    `refused: this process belongs to ${name} (${where}), which this store guards, and only a person may decide ` +
-      'this; a person can run the command in a terminal that the agent has not started',
+    `refused: this process belongs to ${describeAgent(agent)}, which this store guards, and only a person may decide ` +
+      'this; a person can run the command in a terminal that the agent has not started, or decide on the page of ' +
+      '"switchgear serve"',
   );
 }
 

@@ -1,13 +1,21 @@
 /**
  * Tells agent and operator apart: whether a process is below an agent that a store guards. An agent is guarded by a
- * live run, whose record names its process, or by hooks, which record the process of their host.
+ * live run, whose record names its process, by hooks, which record the process of their host, or by a proxy or gateway,
+ * which records the processes of its clients.
  */
 
-import { cellKey } from '../core/cell-key.ts';
-import { agentRunsMax, hookKeepMs, hostSilenceMs } from '../core/limits.ts';
+import { agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { Store } from '../ports/store.ts';
 import { type ProcessChain, readProcessChain } from './process-chain.ts';
-import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo, readBootId } from './process-table.ts';
+import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo } from './process-table.ts';
+import {
+  listRecordedClients,
+  listRecordedHosts,
+  type RecordedClient,
+  type RecordedHost,
+  readRecordedClients,
+  readRecordedHosts,
+} from './recorded-agents.ts';
 import {
   describeProcess,
   isHere,
@@ -37,12 +45,14 @@ export type Placement = {
 /** An agent that a store guards. */
 export interface GuardedAgent {
   /** `hidden`: which agent it is cannot be told, because the processes above are hidden. */
-  readonly by: 'run' | 'hooks' | 'hidden';
-  /** The name of the agent, and its task or session. */
+  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway' | 'hidden';
+  /** The name of the agent, and its task or session; of a client, the name of its proxy. */
   readonly name: string;
   readonly id: string;
   /** The process of the agent, once known. */
   readonly process?: RecordedProcess | undefined;
+  /** The main process of the application that a client is a part of; a person may have a terminal in it. */
+  readonly application?: RecordedProcess | undefined;
   /** Processes of a run that have left its tree without its variable. */
   readonly members?: RunRecord['members'];
   /** The supervisor of a run. */
@@ -51,54 +61,6 @@ export interface GuardedAgent {
   readonly mark?: string | undefined;
   /** Whether the agent may be running; then it may have started processes that have left its tree. */
   readonly isRunning: boolean;
-}
-
-/** The recorded host of hooks. */
-export interface RecordedHost extends HostIdentity {
-  readonly process: RecordedProcess;
-  /** The time of its last recorded event, in the time of the store. */
-  readonly seenMs?: number;
-}
-
-interface HostIdentity {
-  readonly agent: string;
-  readonly session: string;
-  /** The key of the session's state. */
-  readonly conversation?: string;
-  /** How the host launched its hooks, and whether it has made a call since. */
-  readonly launches?: readonly number[];
-  readonly isLearned?: boolean;
-}
-
-const hostPrefix = 'agent-host/';
-
-/** Records the process that runs hooks as the host of a session; kept while the store knows the session. */
-export async function recordHost(
-  store: Store,
-  host: Pick<ProcessInfo, 'pid' | 'began'>,
-  identity: HostIdentity,
-): Promise<void> {
-  const key = hostKey(host);
-  const cell = store.cell<RecordedHost | null>(key, () => null, { keepMs: hookKeepMs });
-  const state = { ...identity, process: describeProcess(host), seenMs: store.clock.nowMs() };
-  await store.shared?.commit({ changes: [{ cell, update: () => ({ state }) } as never] });
-}
-
-function hostKey({ began, pid }: Pick<ProcessInfo, 'pid' | 'began'>): string {
-  return hostPrefix + cellKey(readBootId(), began, String(pid));
-}
-
-/** Reads those of some processes that are recorded as hosts. */
-export async function readRecordedHosts(
-  { shared }: Store,
-  processes: readonly ProcessInfo[],
-): Promise<readonly RecordedHost[]> {
-  const reads = processes.map(async (each) => {
-    const key = hostKey(each);
-    const [row] = (await shared?.read(key, 1)) ?? [];
-    return row?.key === key ? (row.state as RecordedHost | null) : null;
-  });
-  return (await Promise.all(reads)).filter((each) => each !== null);
 }
 
 /** Reads the agents that the store guards on this machine, and that are running or whose supervisor is. */
@@ -111,14 +73,20 @@ export async function readGuardedAgents(store: Store): Promise<{
   const stored = await readRuns(store);
   // A run that cannot be looked up from here counts only while its supervisor reports it.
   const runs = stored.filter((run) => isSupervised(run, store) || isVisible(run)).map(fromRun);
-  const cells = (await store.shared?.read(hostPrefix, agentRunsMax)) ?? [];
+  const [hosts, clients] = await Promise.all([listRecordedHosts(store), listRecordedClients(store)]);
   const atMs = store.clock.nowMs();
-  const hosts = cells.flatMap(({ state }) => (state === null ? [] : [fromHost(state as RecordedHost, atMs)]));
-  const agents = [...runs, ...hosts].filter(
+  const hooked = hosts.records.map((each) => fromHost(each, atMs));
+  const named = [...runs, ...hooked];
+  // An agent with hooks is known by its session.
+  const others = clients.records
+    .map((each) => fromClient(each, atMs))
+    .filter(({ process: own }) => !named.some((each) => each.process && own && isSameProcess(own, each.process)));
+  const agents = [...named, ...others].filter(
     ({ supervisor, isRunning }) => isRunning || (supervisor !== undefined && isRunningHere(supervisor)),
   );
-  const [hasAllRuns, hasAllHosts] = [stored.length < agentRunsMax, cells.length < agentRunsMax];
-  return { agents, hasAllRuns, hasAllHosts, hasRecords: stored.length + hosts.length > 0 };
+  const hasAllRuns = stored.length < agentRunsMax;
+  const hasRecords = stored.length + hooked.length + clients.records.length > 0;
+  return { agents, hasAllRuns, hasAllHosts: hosts.isComplete && clients.isComplete, hasRecords };
 }
 
 function fromRun({ task, agent, owner, agentProcess, members, mark, state }: RunRecord): GuardedAgent {
@@ -132,6 +100,14 @@ function fromHost({ agent, session, process: host, seenMs = 0 }: RecordedHost, a
   // A host in another PID namespace cannot be looked up, so it counts as running only while its hooks report it.
   const isRunning = isRunningHere(host) && (isSameNamespace(host) || atMs - seenMs < hostSilenceMs);
   return { by: 'hooks', name: agent, id: session, process: host, isRunning };
+}
+
+function fromClient(
+  { by, agent, name, process: client, application, seenMs }: RecordedClient,
+  atMs: number,
+): GuardedAgent {
+  const isRunning = isRunningHere(client) && (isSameNamespace(client) || atMs - seenMs < hostSilenceMs);
+  return { by, name: agent, id: name, process: client, application, isRunning };
 }
 
 /** Whether a recorded process runs on this machine. Inside another PID namespace it cannot be seen, and may run. */
@@ -175,6 +151,22 @@ export async function isBelowGuardedAgent(store: Store, env: Environment = proce
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Names an agent and where it is known from, for a message. */
+export function describeAgent({ by, name, id }: GuardedAgent): string {
+  switch (by) {
+    case 'run':
+      return `${name} (the run ${id})`;
+    case 'hooks':
+      return `${name} (the session ${id})`;
+    case 'mcp':
+      return `${name} (a client of the MCP proxy ${id})`;
+    case 'gateway':
+      return `${name} (a client of the gateway)`;
+    case 'hidden':
+      return name;
+  }
+}
+
 /** Places a process, by default this one, whose environment is `env`; `own` is an agent that cannot have started it. */
 export async function placeProcess(
   store: Store,
@@ -198,9 +190,8 @@ export async function placeChains(
     // Where /proc hides processes, a guarded agent among the ancestors may be hidden, too.
     if (chain.isHidden && read.hasRecords) return { kind: 'guarded', agent: hiddenAgent, chain };
     // The hosts above the process are looked up by themselves: a store may have more hosts than are read.
-    const above = read.hasAllHosts ? [] : await readRecordedHosts(store, chain.links);
-    const atMs = store.clock.nowMs();
-    const agents = [...read.agents, ...above.map((host) => fromHost(host, atMs))].filter((agent) => !isOwn(agent));
+    const above = read.hasAllHosts ? [] : await readAgentsAbove(store, chain);
+    const agents = [...read.agents, ...above].filter((agent) => !isOwn(agent));
     const guarding = agents.find((agent) => isBelow(agent, chain, env));
     if (guarding !== undefined) return { kind: 'guarded', agent: guarding, chain };
     // An agent may be among those that were not read.
@@ -211,6 +202,13 @@ export async function placeChains(
     return read.hasAllHosts ? { kind: 'operator', chain } : { kind: 'unknown', reason: unreadReason, chain };
   };
   return Promise.all(chains.map(place));
+}
+
+/** Reads the hosts of hooks and the clients of proxies among the processes of a chain. */
+async function readAgentsAbove(store: Store, { links }: ProcessChain): Promise<readonly GuardedAgent[]> {
+  const [hosts, clients] = await Promise.all([readRecordedHosts(store, links), readRecordedClients(store, links)]);
+  const atMs = store.clock.nowMs();
+  return [...hosts.map((each) => fromHost(each, atMs)), ...clients.map((each) => fromClient(each, atMs))];
 }
 
 const unreadReason = 'the store has too many sessions to read them all';
@@ -237,6 +235,10 @@ function findDoubt(running: readonly GuardedAgent[], { links, isComplete }: Proc
   if (!links[0]!.hasTerminal) return 'it has no terminal';
   const agents = running.flatMap((agent) => agent.process ?? agent.supervisor ?? []);
   if (agents.some((agent) => !isSameNamespace(agent))) return 'an agent runs in another PID namespace';
+  // An editor starts the terminals of a person and those of its agent in the same way.
+  const applications = running.flatMap(({ application }) => application ?? []);
+  if (applications.some((each) => links.some((link) => isSameProcess(each, link))))
+    return 'it runs in the application of an agent';
   return isPlacedApart(links, agents) ? undefined : 'all its parent processes are younger than a running agent';
 }
 

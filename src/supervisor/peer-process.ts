@@ -3,10 +3,13 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { processesMax } from '../core/limits.ts';
 
 /** Open files of all processes that are looked at. */
 const peerFilesMax = 500_000;
+/** Milliseconds for which processes are looked at before other work has its turn. */
+const sliceMaxMs = 2;
 /** How often all processes are looked at before one counts as hidden. */
 const peerRounds = 3;
 
@@ -51,11 +54,30 @@ function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
 }
 
-/** Finds all processes that have the other end of a connection open. */
-export function findPeer(
+/** The socket at the other end of a connection, and its user. */
+interface PeerSocket {
+  readonly kind: 'socket';
+  readonly socket: string;
+  readonly user: number;
+}
+
+/** Finds all processes that have the other end of a connection open. Other work goes on in the meantime. */
+export async function findPeer(
   connection: ConnectionEnds,
   bounds: PeerBounds = { processes: processesMax, files: peerFilesMax },
-): Peer {
+): Promise<Peer> {
+  const found = findSocket(connection);
+  return found.kind === 'socket' ? findOpener(found, bounds) : found;
+}
+
+/** Whether one of some processes has the other end of a connection open. */
+export function isPeer(connection: ConnectionEnds, pids: readonly number[]): boolean {
+  const found = findSocket(connection);
+  if (found.kind !== 'socket') return false;
+  return pids.some((pid) => hasOpen(pid, listNames(`/proc/${pid}/fd`) ?? [], found.socket));
+}
+
+function findSocket(connection: ConnectionEnds): PeerSocket | Exclude<Peer, { readonly kind: 'found' | 'hidden' }> {
   const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = connection;
   if (!isOfThisMachine(remoteAddress)) return { kind: 'unknown', reason: `the request came from ${remoteAddress}` };
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines);
@@ -66,15 +88,15 @@ export function findPeer(
   // A row without an inode belongs to a socket that no process has open.
   const inode = row?.[9] ?? '0';
   if (inode === '0') return { kind: 'gone' };
-  return findOpener(`socket:[${inode}]`, Number(row?.[7]), bounds);
+  return { kind: 'socket', socket: `socket:[${inode}]`, user: Number(row?.[7]) };
 }
 
 /** Finds the processes of a user that have a socket open; those of other users can rarely be looked into. */
-function findOpener(socket: string, user: number, bounds: PeerBounds): Peer {
+async function findOpener({ socket, user }: PeerSocket, bounds: PeerBounds): Promise<Peer> {
   const isOwn = user === process.geteuid?.();
   // Processes that hand the socket to each other may be missed once.
   for (let round = 0; round < peerRounds; round++) {
-    const { holders, closed, reason } = findHolders(socket, user, bounds);
+    const { holders, closed, reason } = await findHolders(socket, user, bounds);
     // A process that was not looked at may be a further holder.
     if (reason !== undefined) return { kind: 'hidden', reason };
     if (holders.length > 0) return { kind: 'found', pids: holders };
@@ -120,8 +142,8 @@ interface Holders {
   readonly reason?: string;
 }
 
-/** Looks for a socket among the open files of all processes of a user. */
-function findHolders(socket: string, user: number, bounds: PeerBounds): Holders {
+/** Looks for a socket among the open files of all processes of a user, a slice of time after the other. */
+async function findHolders(socket: string, user: number, bounds: PeerBounds): Promise<Holders> {
   const holders: number[] = [];
   const closed: number[] = [];
   const pids = listNames('/proc')?.filter((name) => /^\d+$/.test(name)) ?? [];
@@ -129,7 +151,12 @@ function findHolders(socket: string, user: number, bounds: PeerBounds): Holders 
     return { holders, closed, reason: `the machine has more than ${bounds.processes} processes` };
   let left = bounds.files;
   let [most, mostFiles] = ['', 0];
+  let sliceMs = performance.now();
   for (const pid of pids) {
+    if (performance.now() - sliceMs > sliceMaxMs) {
+      await nextTurn();
+      sliceMs = performance.now();
+    }
     if (findUser(pid) !== user) continue;
     const files = listNames(`/proc/${pid}/fd`);
     if (files === undefined) {
@@ -142,9 +169,13 @@ function findHolders(socket: string, user: number, bounds: PeerBounds): Holders 
       const worst = `process ${most} has ${mostFiles}`;
       return { holders, closed, reason: `user ${user} has more than ${bounds.files} files open, of which ${worst}` };
     }
-    if (files.some((file) => readTarget(`/proc/${pid}/fd/${file}`) === socket)) holders.push(Number(pid));
+    if (hasOpen(pid, files, socket)) holders.push(Number(pid));
   }
   return { holders, closed };
+}
+
+function hasOpen(pid: number | string, files: readonly string[], socket: string): boolean {
+  return files.some((file) => readTarget(`/proc/${pid}/fd/${file}`) === socket);
 }
 
 /** The effective user of a process. The owner of its folder is another one if the process does not show its files. */

@@ -12,8 +12,8 @@ import type { HookContext } from '../../src/hooks/session/hook-tasks.ts';
 import type { LockedSession } from '../../src/hooks/session/session-lock.ts';
 import { emptySession } from '../../src/hooks/session/session-state.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { readRecordedHosts } from '../../src/supervisor/guarded-agents.ts';
 import { findProcess, type ProcessInfo } from '../../src/supervisor/process-table.ts';
+import { readRecordedHosts } from '../../src/supervisor/recorded-agents.ts';
 
 /** A host that is alive, and a process that never was. */
 const host = findProcess(process.pid)!;

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { agentRunsMax, hostSilenceMs } from '../../src/core/limits.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { placeProcess, recordHost } from '../../src/supervisor/guarded-agents.ts';
+import { placeProcess } from '../../src/supervisor/guarded-agents.ts';
 import { closeLostRuns } from '../../src/supervisor/lost-runs.ts';
+import { recordHost } from '../../src/supervisor/recorded-agents.ts';
 import { describeThisProcess, findRun, type RunRecord, writeRun } from '../../src/supervisor/run-record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-hosts-'));

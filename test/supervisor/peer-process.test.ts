@@ -37,10 +37,10 @@ for (const [host, target] of [
     socket.on('error', () => undefined);
     const { localAddress, localPort, remoteAddress, remotePort } = socket;
     const ends = { localAddress, localPort, remoteAddress, remotePort };
-    assert.deepEqual(findPeer(ends), { kind: 'found', pids: [child.pid] });
+    assert.deepEqual(await findPeer(ends), { kind: 'found', pids: [child.pid] });
     child.kill('SIGKILL');
     await once(child, 'exit');
-    assert.deepEqual(findPeer(ends), { kind: 'gone' });
+    assert.deepEqual(await findPeer(ends), { kind: 'gone' });
     socket.destroy();
     server.close();
   });
@@ -59,16 +59,16 @@ test('a process that could not be looked for among all others is hidden, not unk
     socket.destroy();
     server.close();
   });
-  assert.deepEqual(findPeer(socket), { kind: 'found', pids: [process.pid] });
-  const few = findPeer(socket, { processes: 1, files: 500_000 });
+  assert.deepEqual(await findPeer(socket), { kind: 'found', pids: [process.pid] });
+  const few = await findPeer(socket, { processes: 1, files: 500_000 });
   assert.deepEqual(few, { kind: 'hidden', reason: 'the machine has more than 1 processes' });
-  const closed = findPeer(socket, { processes: 65_536, files: 3 });
+  const closed = await findPeer(socket, { processes: 65_536, files: 3 });
   assert.ok(closed.kind === 'hidden');
   assert.match(closed.reason, /^user \d+ has more than 3 files open, of which process \d+ has \d+$/);
 });
 
-test('a connection from another machine has no process here', () => {
-  assert.deepEqual(findPeer({ remoteAddress: '198.51.100.1', remotePort: 5 }), {
+test('a connection from another machine has no process here', async () => {
+  assert.deepEqual(await findPeer({ remoteAddress: '198.51.100.1', remotePort: 5 }), {
     kind: 'unknown',
     reason: 'the request came from 198.51.100.1',
   });

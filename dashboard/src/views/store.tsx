@@ -12,6 +12,13 @@ import { formatRoute } from '../logic/route.ts';
 import { connection } from '../state.ts';
 import type { View } from './view.ts';
 
+const agentKinds = {
+  run: 'agent of a run',
+  hooks: 'agent with hooks',
+  mcp: 'client of an MCP proxy',
+  gateway: 'client of the gateway',
+};
+
 const concernsStore = ({ type }: { readonly type: string }) => type.startsWith('store-') || type.startsWith('task-');
 
 function Store() {
@@ -132,8 +139,8 @@ function Processes({ value: { store, processes, agents } }: { readonly value: St
               </tr>
             ))}
             {agents.map(({ by, name, id, pid }) => (
-              <tr key={`${by} ${id}`}>
-                <td data-name="Kind">{by === 'run' ? 'agent of a run' : 'agent with hooks'}</td>
+              <tr key={`${by} ${id} ${pid}`}>
+                <td data-name="Kind">{agentKinds[by]}</td>
                 <th scope="row">
                   {name}
                   <div class="dim note">{pid === undefined ? id : `${id}, process ${pid}`}</div>

@@ -16,6 +16,7 @@ import { systemClock } from '../../platform/system-clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { memoryStore } from '../../stores/memory.ts';
+import { ClientWatch } from '../../supervisor/client-watch.ts';
 import { keepHeapSmall } from '../../supervisor/small-heap.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
 import { loadEffectivePolicy, placeOnStore } from '../policy/load-policy.ts';
@@ -97,8 +98,10 @@ async function runOnStore(
   const { tls, allowedHosts = [], needsKey = false } = options;
   if (needsKey && !keys.hasAny())
     terminal.err('switchgear: no key exists, so every request is refused: switchgear gateway key add NAME');
+  const clients = new ClientWatch(store, { by: 'gateway', name: 'gateway' });
   const gateway = await startGateway(runtime, {
     ...{ host, port, allowedPaths, watchesTools, upstreams, tls, allowedHosts, needsKey, keys },
+    noteClient: (connection) => clients.note(connection),
     get isLimited() {
       return (limits.maxSpendCents ?? limits.maxTokens) !== undefined || limitsSpend(policy);
     },

@@ -40,7 +40,7 @@ import { reportHookedTool, reportHookHalt } from '../../supervisor/hook-mailbox.
 import { isAlive, readStoredRun } from '../../supervisor/run-record.ts';
 import { makeStoreWithoutHalts } from '../../supervisor/store-beside-run.ts';
 import type { ParsedArgs, Terminal } from '../command.ts';
-import { placeOfHook } from '../policy/hook-place.ts';
+import { placeBelowHost } from '../policy/host-place.ts';
 import { findStoreAddress, type StoreAddress, withStore } from '../store-option.ts';
 import {
   applySessionPolicy,
@@ -71,7 +71,7 @@ export async function runHook(run: HookRunOptions): Promise<HookDecision> {
   const given = findStoreAddress(parsedArgs, terminal);
   let address = given;
   const work = async (store: CrossProcessStore) => {
-    const place = placeOfHook(store, env, origin);
+    const place = placeBelowHost(store, env, origin?.host);
     const hookPolicy = await loadHookPolicy(parsedArgs.values.get('--policy'), { ...terminal, cwd: project }, place);
     let effective = hookPolicy;
     // Other hooks of the session may see the change, too.

@@ -47,7 +47,8 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
   try {
     if (options.listen !== undefined) {
       const { runListener } = await import('./listen.ts');
-      return await runListener(options, options.listen, { ...judged, stopSignal: stop.signal });
+      const { noteClient } = opening;
+      return await runListener(options, options.listen, { ...judged, noteClient, stopSignal: stop.signal });
     }
     return await runStdioProxy({
       ...judged,
@@ -65,14 +66,21 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** What judges need is loaded with the first one. */
+/** What judges need is loaded with the first client. */
 function lazyJudges(options: McpCommandOptions, terminal: Terminal): Judges {
   let loading: Promise<Judges> | undefined;
+  let loaded: Judges | undefined;
+  const load = () => {
+    loading ??= import('./open-judge.ts').then(({ createJudges }) => {
+      loaded = createJudges(options, terminal);
+      return loaded;
+    });
+    return loading;
+  };
   return {
-    async open(client, ended) {
-      loading ??= import('./open-judge.ts').then(({ createJudges }) => createJudges(options, terminal));
-      return (await loading).open(client, ended);
-    },
+    open: async (client, ended) => (await load()).open(client, ended),
+    noteClient: (connection) =>
+      loaded === undefined ? load().then((judges) => judges.noteClient(connection)) : loaded.noteClient(connection),
     close: async () => (await loading)?.close(),
   };
 }

@@ -2,21 +2,23 @@
 
 import { makeListenError } from '../../http/listen-error.ts';
 import { HttpRelay } from '../../mcp/http/http-relay.ts';
-import { listen } from '../../mcp/http/listener.ts';
+import { type ListenOptions, listen } from '../../mcp/http/listener.ts';
 import { RemoteServer } from '../../mcp/http/remote-server.ts';
 import { StdioBridge, type StdioBridgeOptions } from '../../mcp/http/stdio-bridge.ts';
 import { startServerProcess } from '../../mcp/server-process.ts';
 import { limitNewSpace } from '../../platform/memory.ts';
 import type { McpCommandOptions } from './options.ts';
 
-export interface ListenerRun extends Pick<StdioBridgeOptions, 'openJudge' | 'onJudgeFailed' | 'report'> {
+export interface ListenerRun
+  extends Pick<StdioBridgeOptions, 'openJudge' | 'onJudgeFailed' | 'report'>,
+    Pick<ListenOptions, 'noteClient'> {
   readonly stopSignal: AbortSignal;
 }
 
 export async function runListener(
   { server, restarts, allowedHosts }: McpCommandOptions,
   place: NonNullable<McpCommandOptions['listen']>,
-  { stopSignal, ...judged }: ListenerRun,
+  { stopSignal, noteClient, ...judged }: ListenerRun,
 ): Promise<number> {
   limitNewSpace();
   const handler =
@@ -24,7 +26,8 @@ export async function runListener(
       ? new HttpRelay({ ...judged, remote: new RemoteServer(server.url, server.headers) })
       : new StdioBridge({ ...judged, restarts, start: () => startServerProcess(server.command, server) });
   const path = server.kind === 'url' ? server.url.pathname : '/mcp';
-  const listener = await listen({ ...place, path, allowedHosts, handler }).catch((error: NodeJS.ErrnoException) => {
+  const listening = listen({ ...place, path, allowedHosts, handler, noteClient });
+  const listener = await listening.catch((error: NodeJS.ErrnoException) => {
     throw makeListenError(error, 'the proxy', place, '--listen');
   });
   judged.report(`listening on ${listener.url}`);

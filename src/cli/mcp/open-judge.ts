@@ -29,17 +29,23 @@ import type { Store } from '../../ports/store.ts';
 import { memoryStore } from '../../stores/memory.ts';
 import { findRunAround } from '../../supervisor/guarded-agents.ts';
 import { reportHookHalt } from '../../supervisor/hook-mailbox.ts';
+import type { ConnectionEnds } from '../../supervisor/peer-process.ts';
 import { readProcessChain } from '../../supervisor/process-chain.ts';
+import type { ProcessInfo } from '../../supervisor/process-table.ts';
 import { isAlive, type RunRecord, readStoredRun } from '../../supervisor/run-record.ts';
 import { makeStoreWithoutHalts } from '../../supervisor/store-beside-run.ts';
 import type { Terminal } from '../command.ts';
 import { loadHookPolicy } from '../hook/session-policy.ts';
+import { placeBelowHost } from '../policy/host-place.ts';
 import { placeOnStore } from '../policy/load-policy.ts';
 import { findStoreAddress, withStore } from '../store-option.ts';
 import type { McpCommandOptions } from './options.ts';
+import { createProxyClients } from './proxy-clients.ts';
 
 /** The judges of one process: one for each session of a client, on one store. */
 export interface Judges {
+  /** Records the client of a connection as a guarded agent, or once the store is open. */
+  noteClient(connection: ConnectionEnds): Promise<void> | undefined;
   /** Opens the judge of a session, until it has ended. The first one opens the store. */
   open(client: SessionClient, ended?: Promise<unknown>): Promise<Judge>;
   /** Closes the store, after what is to be written there was written. */
@@ -51,6 +57,7 @@ export function createJudges(options: McpCommandOptions, terminal: Terminal): Ju
   const disposals = new Set<() => void>();
   let opening: Promise<Store> | undefined;
   let closed: Promise<void> | undefined;
+  const clients = createProxyClients(options);
   const openStore = (): Promise<Store> => {
     const opened = Promise.withResolvers<Store>();
     const work = async (store: Store) => {
@@ -71,13 +78,16 @@ export function createJudges(options: McpCommandOptions, terminal: Terminal): Ju
   return {
     async open(client, ended) {
       opening ??= openStore();
-      const { judge, dispose } = await makeJudge(await opening, options, terminal, client);
+      const store = await opening;
+      await clients.record(store, client.name);
+      const { judge, dispose } = await makeJudge(store, options, terminal, client, clients.host);
       disposals.add(dispose);
       void ended?.then(() => {
         if (disposals.delete(dispose)) dispose();
       });
       return judge;
     },
+    noteClient: clients.note,
     async close() {
       closing.resolve();
       await closed;
@@ -90,11 +100,13 @@ async function makeJudge(
   { parsedArgs, name, agent, session, server, listen }: McpCommandOptions,
   terminal: Terminal,
   client: SessionClient,
+  host: ProcessInfo | undefined,
 ): Promise<{ readonly judge: Judge; readonly dispose: () => void }> {
   const { env } = terminal;
   const policyOption = parsedArgs.values.get('--policy');
-  const { policy, inForce } = await loadHookPolicy(policyOption, terminal, placeOnStore(store, terminal));
   const run = await findRun(store, env, listen === undefined);
+  const place = host === undefined ? placeOnStore(store, terminal) : placeBelowHost(store, env, host, run);
+  const { policy, inForce } = await loadHookPolicy(policyOption, terminal, place);
   const isInRun = run !== undefined;
   const ownStore = keepOpen(store);
   const gear = assembleSwitchgear(

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { HttpError } from '../../http/http-error.ts';
 import { checkContentType, checkHost, checkOrigin, checkSingleHeaders } from '../../http/request-checks.ts';
 import { collectParts } from '../../platform/memory.ts';
@@ -25,6 +25,8 @@ export interface ListenOptions {
   /** More names under which the listener may be addressed, as behind a reverse proxy. */
   readonly allowedHosts: readonly string[];
   readonly handler: ClientHandler;
+  /** Learns of the connection of each request; the request waits for the promise. */
+  readonly noteClient?: ((connection: Socket) => Promise<void> | undefined) | undefined;
 }
 
 export interface Listener {
@@ -33,7 +35,8 @@ export interface Listener {
 }
 
 /** Begins to listen; rejects if the port is taken. */
-export async function listen({ host, port, path, allowedHosts, handler }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, path, allowedHosts, handler, noteClient } = options;
   const budget = new BodyBudget();
   let ownPort = port;
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -41,6 +44,8 @@ export async function listen({ host, port, path, allowedHosts, handler }: Listen
     checkHost(request, { port: ownPort, scheme: 'http', allowed: allowedHosts });
     checkOrigin(request, { port: ownPort, scheme: 'http', allowed: allowedHosts });
     if (request.url?.split('?', 1)[0] !== path) throw new HttpError(404, 'not_found', `the path is ${path}`);
+    const noting = noteClient?.(request.socket);
+    if (noting !== undefined) await noting;
     if (request.method === 'DELETE') return handler.delete(request, response);
     if (request.method === 'GET') {
       checkAccept(request, /\btext\/event-stream\b|\*\/\*|\btext\/\*/i);

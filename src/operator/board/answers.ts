@@ -184,11 +184,11 @@ export interface StoreProcess {
   readonly agents: readonly string[];
 }
 
-/** An agent that a supervisor or hooks guard, and that runs on this machine. */
+/** An agent that a supervisor, hooks, a proxy or a gateway guard, and that runs on this machine. */
 export interface StoreAgent {
-  readonly by: 'run' | 'hooks';
+  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway';
   readonly name: string;
-  /** The task of a run, or the session of hooks. */
+  /** The task of a run, the session of hooks, or the name of a proxy. */
   readonly id: string;
   readonly pid?: number;
 }

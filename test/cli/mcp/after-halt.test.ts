@@ -44,7 +44,7 @@ for (const [kind, { addressOf, open }] of Object.entries(kinds)) {
       const inbox = await serve(store);
       const start = () => {
         const options = ['--policy', `${place.folder}/policy.toml`, '--session', 'day'];
-        const proxy = new ProxyProcess({ ...place, store: addressOf() }, { options });
+        const proxy = new ProxyProcess({ ...place, store: addressOf() }, { options, isBeside: true });
         running.add(proxy);
         return proxy;
       };

@@ -35,7 +35,7 @@ test('a changed tool is refused across processes until it is approved in the inb
   /** The names that a new session lists. */
   const listTools = async (description: string) => {
     const options = ['--policy', 'policy.toml'];
-    const proxy = new ProxyProcess(place, { options, env: { SCRIPTED_DESCRIPTION: description } });
+    const proxy = new ProxyProcess(place, { options, env: { SCRIPTED_DESCRIPTION: description }, isBeside: true });
     await proxy.initialize();
     const names = namesOf(await proxy.request('tools/list'));
     const { isError } = await proxy.call('echo');

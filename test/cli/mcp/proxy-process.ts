@@ -13,6 +13,13 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export const serverFile = fileURLToPath(new URL('./scripted-server.ts', import.meta.url));
 
+/** A program that starts another one, which has its input and output. */
+const startProgram = `
+const [program, ...args] = process.argv.slice(1);
+const child = require('node:child_process').spawn(program, args, { stdio: 'inherit' });
+child.on('exit', (code, signal) => process.exit(code ?? 1));
+`;
+
 export interface ProxyPlace {
   readonly folder: string;
   readonly store: string;
@@ -36,6 +43,8 @@ export interface ProxyOptions {
   readonly options?: readonly string[];
   readonly server?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether a program between starts it, so that this process is not its client and may decide as a person does. */
+  readonly isBeside?: boolean;
   /** Whether the server is started alone, without the proxy. */
   readonly isDirect?: boolean;
   /** The command; tests of clauses give theirs, which their second run replaces. */
@@ -55,11 +64,12 @@ export class ProxyProcess {
 
   constructor(
     place: ProxyPlace,
-    { options = [], server = [], env = {}, isDirect = false, bin = ownBin }: ProxyOptions = {},
+    { options = [], server = [], env = {}, isBeside = false, isDirect = false, bin = ownBin }: ProxyOptions = {},
   ) {
     const command = [process.execPath, serverFile, ...server];
     const own = [process.execPath, bin, 'mcp', '--store', place.store, '--name', 'scripted', ...options, '--'];
-    const [program = '', ...args] = isDirect ? command : [...own, ...command];
+    const words = isDirect ? command : [...own, ...command];
+    const [program = '', ...args] = isBeside ? [process.execPath, '-e', startProgram, ...words] : words;
     this.child = spawn(program, args, {
       cwd: place.folder,
       env: { ...compiled, PATH: process.env.PATH, HOME: place.folder, SCRIPTED_LOG: place.log, ...env },

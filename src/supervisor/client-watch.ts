@@ -1,0 +1,106 @@
+/** Finds the clients of a listener by their connections, and records each as a guarded agent. */
+
+import { evictOldest } from '../core/bounded.ts';
+import { clientRecordMs, knownClientsMax } from '../core/limits.ts';
+import type { Store } from '../ports/store.ts';
+import { type ClientProcess, findConnectedClient } from './client-process.ts';
+import { type ConnectionEnds, findPeer, isPeer } from './peer-process.ts';
+import { findProcess, readProgramName } from './process-table.ts';
+import { type ClientIdentity, recordClient } from './recorded-agents.ts';
+
+/** Milliseconds that may be spent at once on looking for clients, and the part of all time that may be spent so. */
+const burstMs = 500;
+const timeShare = 0.05;
+/** Connections that wait until others were looked for. */
+const waitingMax = 64;
+
+/** The name of an agent is that of its program, unless it is given. */
+export type WatchedListener = Omit<ClientIdentity, 'agent'> & { readonly agent?: string | undefined };
+
+interface KnownClient {
+  readonly began: string;
+  readonly client: ClientProcess;
+  recordedMs: number;
+}
+
+export class ClientWatch {
+  readonly #store: Store;
+  readonly #listener: WatchedListener;
+  /** Connections whose client is recorded, or is not of this machine. */
+  readonly #identified = new WeakSet<object>();
+  /** Recorded clients by process id. */
+  readonly #known = new Map<number, KnownClient>();
+  #waiting = 0;
+  #last: Promise<void> = Promise.resolve();
+  /** Milliseconds that were spent lately. */
+  #spentMs = 0;
+  #countedMs = 0;
+
+  constructor(store: Store, listener: WatchedListener) {
+    this.#store = store;
+    this.#listener = listener;
+  }
+
+  /**
+   * Records the client of a connection; undefined if there is nothing to wait for. While many connections come at once,
+   * some of them are left for a later request.
+   */
+  note(connection: ConnectionEnds): Promise<void> | undefined {
+    if (this.#identified.has(connection) || this.#store.shared === undefined) return undefined;
+    if (this.#waiting >= waitingMax || !this.#mayLook()) return undefined;
+    this.#waiting++;
+    this.#last = this.#last.then(() => this.#look(connection));
+    return this.#last;
+  }
+
+  #mayLook(): boolean {
+    const nowMs = performance.now();
+    this.#spentMs = Math.max(0, this.#spentMs - (nowMs - this.#countedMs) * timeShare);
+    this.#countedMs = nowMs;
+    return this.#spentMs < burstMs;
+  }
+
+  async #look(connection: ConnectionEnds): Promise<void> {
+    const beganMs = performance.now();
+    try {
+      if (!this.#identified.has(connection)) await this.#identify(connection);
+    } catch {
+      // The store is away: a later request tries again.
+    }
+    this.#waiting--;
+    this.#spentMs += performance.now() - beganMs;
+  }
+
+  async #identify(connection: ConnectionEnds): Promise<void> {
+    const known = this.#findKnown(connection);
+    if (known !== undefined) {
+      if (this.#store.clock.nowMs() - known.recordedMs >= clientRecordMs) await this.#record(known);
+    } else {
+      const peer = await findPeer(connection);
+      const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
+      const client = findConnectedClient(others);
+      for (const { pid, began } of client?.processes ?? []) {
+        const found = { began, client: client!, recordedMs: 0 };
+        await this.#record(found);
+        evictOldest(this.#known, knownClientsMax);
+        this.#known.set(pid, found);
+      }
+    }
+    this.#identified.add(connection);
+  }
+
+  #findKnown(connection: ConnectionEnds): KnownClient | undefined {
+    for (const [pid, { began }] of this.#known) if (findProcess(pid)?.began !== began) this.#known.delete(pid);
+    const pids = [...this.#known.keys()];
+    const pid = pids.length === 0 ? undefined : pids.find((each) => isPeer(connection, [each]));
+    return pid === undefined ? undefined : this.#known.get(pid);
+  }
+
+  async #record(known: KnownClient): Promise<void> {
+    const { agent, ...listener } = this.#listener;
+    const { client } = known;
+    const name = agent ?? readProgramName(client.processes[0]!.pid) ?? 'an agent';
+    await recordClient(this.#store, client, { ...listener, agent: name });
+    known.recordedMs = this.#store.clock.nowMs();
+  }
+}
