@@ -1,6 +1,7 @@
 /** Every source of cards on each kind of store: its card appears, is decided on the page, and the source learns it. */
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,6 +13,7 @@ import { createSwitchgear } from '../../src/index.ts';
 import { redisStore } from '../../src/stores/redis/index.ts';
 import { ProxyProcess } from '../cli/mcp/proxy-process.ts';
 import { messageOf, sendJson, sonnet } from '../gateway/harness.ts';
+import { collectOutput } from '../harness/child-output.ts';
 import { startRedis } from '../redis-server.ts';
 import { isCi, missingService } from '../services.ts';
 import { until } from '../supervisor/processes.ts';
@@ -87,7 +89,7 @@ const sources: Readonly<Record<string, Source>> = {
     const { folder } = served;
     writeFileSync(join(folder, 'mcp.toml'), 'rules = ["ability:*echo*|confirm|really echo?"]\n');
     const place = { folder, store, log: join(folder, 'mcp.log'), clear: () => undefined };
-    const proxy = new ProxyProcess(place, { options: ['--policy', 'mcp.toml'] });
+    const proxy = new ProxyProcess(place, { options: ['--policy', 'mcp.toml'], isBeside: true });
     await proxy.initialize();
     const called = proxy.call('echo', { word: 'hi' });
     await card().filter({ hasText: 'really echo?' }).getByRole('button', { name: 'Approve once' }).click();
@@ -96,7 +98,7 @@ const sources: Readonly<Record<string, Source>> = {
     if (result.isError === true) result = await proxy.call('echo', { word: 'hi' });
     assert.notEqual(result.isError, true, JSON.stringify(result));
     await goTo('Store');
-    await page.getByRole('row').filter({ hasText: 'MCP proxy' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'client of an MCP proxy' }).waitFor();
     proxy.end();
     await proxy.exited;
   },
@@ -109,12 +111,13 @@ const sources: Readonly<Record<string, Source>> = {
     after(() => gateway.child.kill('SIGKILL'));
     await until(() => gateway.out().includes('\n') || gateway.child.exitCode !== null);
     const body = JSON.stringify({ model: sonnet, max_tokens: 100, messages: [] });
-    const statuses: number[] = [];
-    for (let at = 0; at < 3; at++) {
-      const { status } = await fetch(`${gateway.out().trim()}/task/nightly/v1/messages`, { method: 'POST', body });
-      statuses.push(status);
-    }
-    assert.deepEqual(statuses, [200, 200, 402], gateway.err());
+    // Another process is the client: what a client starts, such as the browser of this test, may not decide.
+    const url = `${gateway.out().trim()}/task/nightly/v1/messages`;
+    const send = `for (const _ of 'abc') console.log((await fetch('${url}', { method: 'POST', body: '${body}' })).status)`;
+    const client = spawn(process.execPath, ['--input-type=module', '-e', send]);
+    const { out } = collectOutput(client);
+    await once(client, 'close');
+    assert.deepEqual(out().trim().split('\n'), ['200', '200', '402'], gateway.err());
     await goTo('Store');
     await page.getByRole('row').filter({ hasText: 'gateway' }).first().waitFor();
     await goTo('Inbox');
