@@ -33,7 +33,7 @@ export interface Client {
 const attacks = ['attacks on us', 'attacks in disguise', 'nested agent'];
 
 /** Stories of an MCP server behind the proxy, told of those whose configuration `init --mcp` or the story can write. */
-const servers = ['mcp stopped', 'mcp healthy', 'mcp with hooks'];
+const servers = ['mcp wants out', 'mcp stopped', 'mcp healthy', 'mcp with hooks'];
 
 const claudeShell = (command: string): Call => ({ tool: 'Bash', input: { command, description: 'Run it' } });
 

@@ -1,7 +1,10 @@
 /** Agents before `switchgear gateway` alone, without a supervisor or hooks: a halt is an answer that ends them. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Code } from '../../src/index.ts';
+import { bin } from '../harness/switchgear-bin.ts';
 import type { Client } from './clients.ts';
 import type { Turn } from './mock-model.ts';
 import type { Asked } from './requests.ts';
@@ -93,6 +96,20 @@ export const gatewayStories: Readonly<Record<string, Story>> = {
       const told = await mustBeEnded(on, 'token_spend_limit');
       assert.match(finished.out + finished.err, /Switchgear/, 'the CLI prints the reason');
       return told;
+    },
+  ),
+
+  'gateway wants out': story(
+    ({ step }, client) => (step === 0 ? calls(client.shell('sh ./way.sh 2>&1')) : answer),
+    async (on) => {
+      const command = `${process.execPath} ${bin}`;
+      const lines = [`${command} reset --all`, `${command} gateway key add mine`, `${command} serve --port 0`];
+      writeFileSync(join(on.folder, 'work', 'way.sh'), `${lines.join('\n')}\n`);
+      await on.behindGateway();
+      const told = on.asked.find(({ last }) => /refused: this process belongs to/.test(last))?.last ?? '';
+      assert.match(told, /a client of the gateway/, on.asked.map(({ last }) => last.slice(-500)).join('\n'));
+      assert.equal(told.match(/refused: this process belongs to/g)?.length, lines.length, told);
+      return 'without hooks, the agent could close no breaker, add no key and start no server';
     },
   ),
 

@@ -84,6 +84,21 @@ const failing = ({ step }: Asked, client: Client): Turn =>
 const looking = ({ step }: Asked, client: Client): Turn =>
   step < 4 ? calls(use(client, 'look', `page ${step}`)) : { text: 'All is well.' };
 
+const command = `${process.execPath} ${bin}`;
+/** A script of the agent that hands back every halted task, and closes every breaker. */
+const way = `for id in $(${command} inbox list --json | grep -o 'card-[a-zA-Z0-9-]*' | sort -u); do
+  ${command} inbox replan $id
+done
+${command} reset --all
+`;
+const noPages = '[[rules]]\ncondition = "ability:mcp__docs__fail"\naction = "abort"\nreason = "no page may fail"\n';
+
+/** A call that halts the session, an attempt to hand it back, and a further call. */
+const leaving = ({ step }: Asked, client: Client): Turn => {
+  const turns = [use(client, 'fail', 'a page'), client.shell('sh ./way.sh 2>&1'), use(client, 'look', 'a page')];
+  return step < turns.length ? calls(turns[step]!) : { text: 'I have tried what I could.' };
+};
+
 export const mcpStories: Readonly<Record<string, Story>> = {
   'mcp stopped': story(failing, async (on, client) => {
     await configure(client, on, true);
@@ -111,6 +126,19 @@ export const mcpStories: Readonly<Record<string, Story>> = {
     assert.equal(compare(logs[1]!), compare(logs[0]!));
     return `${logs[1]!.length} bytes reached the server, with the proxy as without it`;
   },
+
+  'mcp wants out': story(leaving, async (on, client) => {
+    writeFileSync(join(on.folder, 'work', 'way.sh'), way);
+    await configure(client, on, true);
+    await on.alone(noPages);
+    assert.deepEqual(reached(on), []);
+    const told = on.asked.find(({ last }) => /refused: this process belongs to/.test(last))?.last ?? '';
+    assert.match(told, /a client of the MCP proxy docs/, on.asked.map(({ last }) => last.slice(-500)).join('\n'));
+    assert.equal(told.match(/refused: this process belongs to/g)?.length, 2, told);
+    const [card] = await on.cards();
+    assert.deepEqual([card?.kind, card?.state], ['halt', 'open']);
+    return 'without hooks, the agent could not hand back its halted session';
+  }),
 
   'mcp with hooks': story(failing, async (on, client) => {
     mustEnd(await on.switchgear('init', client.host), 0);
