@@ -368,9 +368,6 @@ export const hookWaitMaxMs = 10_000;
 /** How often hooks record their host, and supervisors their run, again; how long one out of sight counts as running. */
 export const hostRecordMs = 5 * 60_000;
 export const hostSilenceMs = 60 * 60_000;
-/** How often the client of a proxy or gateway is recorded again, and clients that are known without looking for them. */
-export const clientRecordMs = 86_400_000;
-export const knownClientsMax = 64;
 /** How long a store keeps the state of a hooked session after its last event. */
 export const hookKeepMs = 30 * 86_400_000;
 /** Bytes of one payload, and characters of a stored answer: a whole task must fit into one cell. */

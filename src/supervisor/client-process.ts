@@ -47,7 +47,7 @@ export function findConnectedClient(pids: readonly number[]): ClientProcess | un
   return { processes: chains.map(({ links }) => links[0]!), application };
 }
 
-/** Finds the main process of an application of which the first link is a part, by the option that Chromium gives parts. */
+/** Finds the main process of an application: of its parts, Chromium tells the kind by an option. */
 function findApplication(links: readonly ProcessInfo[]): ProcessInfo | undefined {
   const isPart = ({ pid }: ProcessInfo) => readCommandLine(pid).some((word) => word.startsWith('--type='));
   const at = links.findIndex((link) => !isPart(link));

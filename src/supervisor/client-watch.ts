@@ -1,16 +1,18 @@
 /** Finds the clients of a listener by their connections, and records each as a guarded agent. */
 
 import { evictOldest } from '../core/bounded.ts';
-import { clientRecordMs, knownClientsMax } from '../core/limits.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import type { Store } from '../ports/store.ts';
 import { type ClientProcess, findConnectedClient } from './client-process.ts';
 import { type ConnectionEnds, findPeer, isPeer } from './peer-process.ts';
 import { findProcess, readProgramName } from './process-table.ts';
-import { type ClientIdentity, recordClient } from './recorded-agents.ts';
+import { type ClientIdentity, clientRecordMs, recordClient } from './recorded-agents.ts';
 
 /** Milliseconds that may be spent at once on looking for clients, and the part of all time that may be spent so. */
 const burstMs = 500;
 const timeShare = 0.05;
+/** Clients that are known without looking for them. */
+export const knownClientsMax = 64;
 /** Connections that wait until others were looked for. */
 const waitingMax = 64;
 
@@ -54,21 +56,21 @@ export class ClientWatch {
   }
 
   #mayLook(): boolean {
-    const nowMs = performance.now();
+    const nowMs = systemClock.nowMs();
     this.#spentMs = Math.max(0, this.#spentMs - (nowMs - this.#countedMs) * timeShare);
     this.#countedMs = nowMs;
     return this.#spentMs < burstMs;
   }
 
   async #look(connection: ConnectionEnds): Promise<void> {
-    const beganMs = performance.now();
+    const beganMs = systemClock.nowMs();
     try {
       if (!this.#identified.has(connection)) await this.#identify(connection);
     } catch {
       // The store is away: a later request tries again.
     }
     this.#waiting--;
-    this.#spentMs += performance.now() - beganMs;
+    this.#spentMs += systemClock.nowMs() - beganMs;
   }
 
   async #identify(connection: ConnectionEnds): Promise<void> {

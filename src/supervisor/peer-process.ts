@@ -5,6 +5,7 @@ import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { processesMax } from '../core/limits.ts';
+import { systemClock } from '../platform/system-clock.ts';
 
 /** Open files of all processes that are looked at. */
 const peerFilesMax = 500_000;
@@ -151,11 +152,11 @@ async function findHolders(socket: string, user: number, bounds: PeerBounds): Pr
     return { holders, closed, reason: `the machine has more than ${bounds.processes} processes` };
   let left = bounds.files;
   let [most, mostFiles] = ['', 0];
-  let sliceMs = performance.now();
+  let sliceMs = systemClock.nowMs();
   for (const pid of pids) {
-    if (performance.now() - sliceMs > sliceMaxMs) {
+    if (systemClock.nowMs() - sliceMs > sliceMaxMs) {
       await nextTurn();
-      sliceMs = performance.now();
+      sliceMs = systemClock.nowMs();
     }
     if (findUser(pid) !== user) continue;
     const files = listNames(`/proc/${pid}/fd`);

@@ -51,6 +51,9 @@ export interface Records<Recorded> {
   readonly isComplete: boolean;
 }
 
+/** How often the client of a proxy or gateway is recorded again. */
+export const clientRecordMs = 86_400_000;
+
 const hostPrefix = 'agent-host/';
 const clientPrefix = 'agent-client/';
 

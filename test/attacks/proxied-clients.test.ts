@@ -158,7 +158,7 @@ test('a person beside the client answers its question', async () => {
   store.close();
 });
 
-test('attack 02: a terminal in the application of a client types a code, and a command without a terminal is refused', async () => {
+test('attack 02: a terminal in the application of a client types a code; without a terminal it is refused', async () => {
   const place = home();
   // The parts of an application on Electron say their kind by an option.
   const part = `sh -c 'exec "$@"' part '${process.execPath}' '${clientFile}' --type=utility`;

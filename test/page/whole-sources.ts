@@ -113,7 +113,8 @@ const sources: Readonly<Record<string, Source>> = {
     const body = JSON.stringify({ model: sonnet, max_tokens: 100, messages: [] });
     // Another process is the client: what a client starts, such as the browser of this test, may not decide.
     const url = `${gateway.out().trim()}/task/nightly/v1/messages`;
-    const send = `for (const _ of 'abc') console.log((await fetch('${url}', { method: 'POST', body: '${body}' })).status)`;
+    const post = `(await fetch('${url}', { method: 'POST', body: '${body}' })).status`;
+    const send = `for (const _ of 'abc') console.log(${post})`;
     const client = spawn(process.execPath, ['--input-type=module', '-e', send]);
     const { out } = collectOutput(client);
     await once(client, 'close');

@@ -1,13 +1,12 @@
 /** Records the clients of a proxy as guarded agents: the one that started it, or those that connect by HTTP. */
 
 import { evictOldest } from '../../core/bounded.ts';
-import { clientRecordMs, knownClientsMax } from '../../core/limits.ts';
 import type { Store } from '../../ports/store.ts';
 import { findStartingClient } from '../../supervisor/client-process.ts';
-import { ClientWatch } from '../../supervisor/client-watch.ts';
+import { ClientWatch, knownClientsMax } from '../../supervisor/client-watch.ts';
 import type { ConnectionEnds } from '../../supervisor/peer-process.ts';
 import type { ProcessInfo } from '../../supervisor/process-table.ts';
-import { recordClient } from '../../supervisor/recorded-agents.ts';
+import { clientRecordMs, recordClient } from '../../supervisor/recorded-agents.ts';
 import type { McpCommandOptions } from './options.ts';
 
 export interface ProxyClients {
