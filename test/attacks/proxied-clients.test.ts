@@ -158,7 +158,7 @@ test('a person beside the client answers its question', async () => {
   store.close();
 });
 
-test('attack 02: a terminal in the application of a client types a code; without a terminal it is refused', async () => {
+test('attack 02: in the application of a client a terminal types a code; all else is refused', async () => {
   const place = home();
   // The parts of an application on Electron say their kind by an option.
   const part = `sh -c 'exec "$@"' part '${process.execPath}' '${clientFile}' --type=utility`;
