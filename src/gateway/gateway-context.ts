@@ -17,8 +17,6 @@ export interface GatewayContext {
   /** Absent if the store ends with the process. */
   readonly ledger: TaskLedger | undefined;
   readonly figures: ModelFigures;
-  /** Looks into the store, once per turn of the event loop; false if it could not be read. */
-  refreshStore(): boolean;
   readonly running: RunningCalls;
   readonly connections: ReturnType<typeof createConnections>;
   readonly upstreams: UpstreamChoice;

@@ -9,7 +9,7 @@ import type { PromptSize } from './model-figures.ts';
 import { type ProviderName, providerUrls } from './providers.ts';
 import type { ApiShape, RequestFacts } from './shapes/shape.ts';
 import type { RequestTarget } from './target.ts';
-import type { Upstream } from './upstreams.ts';
+import { addressOf, type Upstream } from './upstreams.ts';
 
 /** A request to a model. */
 export interface ModelCall {
@@ -68,6 +68,6 @@ function targetsOf(context: GatewayContext): Map<string, CallTarget> {
 
 /** The breakers of a provider itself have no address in their names. */
 function nameBreaker(provider: ProviderName, baseUrl: URL, name: string): string {
-  const address = `${baseUrl.host}${baseUrl.pathname.replace(/\/$/, '')}`;
-  return baseUrl.origin === providerUrls[provider] ? name : `${address}/${name}`;
+  const { origin, host, pathname } = addressOf(baseUrl);
+  return origin === providerUrls[provider] ? name : `${host}${pathname.replace(/\/$/, '')}/${name}`;
 }

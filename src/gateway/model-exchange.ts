@@ -17,6 +17,7 @@ import { type ModelCall, targetOf } from './model-call.ts';
 import { describeRefusal, sendAnswer, sendClosing, sendRefusal } from './own-answer.ts';
 import { passStream, type StreamGate } from './pass-stream.ts';
 import { makeUpstreamHeaders, passAnswer, passHead } from './pass-through.ts';
+import { refreshOnce } from './refresh-once.ts';
 import { sendWithRetries } from './send-with-retries.ts';
 import type { Upstream } from './upstreams.ts';
 
@@ -69,7 +70,7 @@ class ModelExchange implements StreamGate {
       task: this.#chooseTask(target),
       args: [],
       maxCost: { usd: micros / 1_000_000, tokens },
-      isFresh: this.#context.refreshStore(),
+      isFresh: refreshOnce(this.#context.runtime.store),
       signal: this.#closing.signal,
       takeBack: (stop) => this.#waitForOthers(stop),
       begin: (call) => this.#begin(call),
@@ -185,7 +186,8 @@ class ModelExchange implements StreamGate {
     if (/^text\/event-stream\b/i.test(headers['content-type'] ?? '')) {
       if (!this.isDraining) {
         passHead(answer, response, isDecoded, true);
-        response.flushHeaders();
+        // Events that came with the head pass in the same piece.
+        setImmediate(() => response.flushHeaders());
       }
       passStream(source, response, this.#meter, this);
     } else this.#passWhole(answer, source, isDecoded);

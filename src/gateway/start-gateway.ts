@@ -94,7 +94,6 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
     figures: createModelFigures(),
     running: createRunningCalls(runtime.clock),
     connections: createConnections(options.silenceMs ?? upstreamSilenceMs),
-    refreshStore: createRefresh(runtime),
   };
   const readRequestBody = createBodyReader();
   const conversations = createConversations(runtime, context.tasks);
@@ -188,27 +187,10 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
   rules = { ...rules, port: (server.address() as AddressInfo).port };
   const close = async () => {
     await closeGateway(server, context);
+    ledger?.flush();
     runTasks?.endAll();
   };
   return { port: rules.port, close };
-}
-
-/** Looks into the store once for all requests of one turn of the event loop; false if it could not be read. */
-function createRefresh({ store }: Runtime): () => boolean {
-  let isFresh = false;
-  return () => {
-    if (isFresh) return true;
-    try {
-      store.shared?.refresh();
-    } catch {
-      return false;
-    }
-    isFresh = true;
-    setImmediate(() => {
-      isFresh = false;
-    });
-    return true;
-  };
 }
 
 /** The body of a request with the hints that stand in its history. */

@@ -28,16 +28,19 @@ export interface TaskLedger {
   follow(task: TaskState, place: LedgerPlace, spent: TaskSpend): void;
   /** Adds to what the running calls of a task have cost so far, and saves it soon. */
   expect(task: TaskState, change: Pick<Cost, 'micros' | 'tokens'>): void;
-  /** Stores what a task and the tasks above it have spent since the last time. */
+  /** Stores what a task and the tasks above it have spent since the last time, at the end of this turn. */
   save(task: TaskState): void;
+  /** Stores at once what is to be stored. */
+  flush(): void;
 }
 
 interface Followed extends LedgerPlace {
+  /** The key of the counter of each unit. */
+  readonly keys: readonly string[];
   saved: TaskSpend;
   /** What running calls have cost so far. */
   micros: number;
   tokens: number;
-  isDue: boolean;
 }
 
 const nothing: TaskSpend = { micros: 0, tokens: 0, modelCalls: 0 };
@@ -47,35 +50,52 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
   const shared = (store as Store).shared;
   if (shared?.readCounters === undefined) return undefined;
   const followed = new WeakMap<TaskState, Followed>();
-  const keyOf = (id: string, unit: string) => cellKey('gateway-task', id, unit);
+  const keysOf = (id: string) => units.map((unit) => cellKey('gateway-task', id, unit));
+  /** Tasks that are stored when this turn of the event loop ends, each once for all calls of the turn. */
+  const changed = new Set<TaskState>();
+  /** Tasks whose running calls have cost more since they were stored. */
+  const growing = new Set<TaskState>();
 
   function save(task: TaskState): void {
-    for (let each: TaskState | undefined = task; each !== undefined; each = each.parent) {
-      const place = followed.get(each);
+    if (changed.size === 0) setImmediate(flush);
+    for (let each: TaskState | undefined = task; each !== undefined; each = each.parent) changed.add(each);
+  }
+
+  function saveGrowing(): void {
+    for (const task of growing) save(task);
+    growing.clear();
+  }
+
+  function flush(): void {
+    const tasks = [...changed];
+    changed.clear();
+    for (const task of tasks) {
+      const place = followed.get(task);
       if (place === undefined) continue;
-      const { id, keepMs, saved } = place;
-      const now = spendOf(each, place);
+      const { keys, keepMs, saved } = place;
+      const now = spendOf(task, place);
       place.saved = now;
-      place.isDue = false;
-      const adds = units.map((unit) => ({
-        ...{ key: keyOf(id, unit), amount: Math.ceil(now[unit]) - Math.ceil(saved[unit]), keepMs },
-      }));
-      void shared!.commit({ adds: adds.filter(({ amount }) => amount !== 0), queueIfUnavailable: true });
+      const amounts = units.map((unit) => Math.ceil(now[unit]) - Math.ceil(saved[unit]));
+      const adds = amounts
+        .map((amount, at) => ({ key: keys[at]!, amount, keepMs }))
+        .filter(({ amount }) => amount !== 0);
+      if (adds.length > 0) void shared!.commit({ adds, queueIfUnavailable: true });
     }
   }
 
   return {
     async load(id) {
+      flush();
       try {
-        const [micros = 0, tokens = 0, modelCalls = 0] = await shared.readCounters!(
-          units.map((each) => keyOf(id, each)),
-        );
+        const [micros = 0, tokens = 0, modelCalls = 0] = await shared.readCounters!(keysOf(id));
         return { micros, tokens, modelCalls };
       } catch {
         return nothing; // The store is away: the task counts for itself.
       }
     },
-    follow: (task, place, saved) => void followed.set(task, { ...place, saved, micros: 0, tokens: 0, isDue: false }),
+    follow(task, place, saved) {
+      followed.set(task, { ...place, keys: keysOf(place.id), saved, micros: 0, tokens: 0 });
+    },
     expect(task, { micros, tokens }) {
       for (let each: TaskState | undefined = task; each !== undefined; each = each.parent) {
         const place = followed.get(each);
@@ -83,12 +103,11 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
         place.micros += micros;
         place.tokens += tokens;
       }
-      const own = followed.get(task);
-      if (own === undefined || own.isDue) return;
-      own.isDue = true;
-      clock.after(ledgerSaveMs, () => own.isDue && save(task));
+      if (growing.size === 0) clock.after(ledgerSaveMs, saveGrowing);
+      growing.add(task);
     },
     save,
+    flush,
   };
 }
 

@@ -39,29 +39,27 @@ export function passHeaders(raw: readonly string[], without: ReadonlySet<string>
 
 /** Connections to upstreams, kept open between requests. A connection that is silent for too long is broken. */
 export function createConnections(silenceMs: number) {
-  const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true } as const;
+  // The agent has the same time limit as each request, so that Node does not set it anew for each of them.
+  const silence = { timeout: silenceMs };
+  const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true, ...silence } as const;
   const http = new HttpAgent(options);
   const https = new HttpsAgent(options);
   return {
     /** Sends a request; resolves with the answer before its body. Errors name the host. */
     send(upstream: Upstream, call: OutgoingCall): Promise<IncomingMessage> {
-      const { baseUrl } = upstream;
-      const isTls = baseUrl.protocol === 'https:';
+      const { isTls, host, hostname, port, pathname } = addressOf(upstream.baseUrl);
       const whole = upstream.replacesKey === true ? withoutKey(call.url) : call.url;
       const url = upstream.isUnversioned === true ? whole.replace(/^\/v1(?=\/)/, '') : whole;
-      const path = joinPaths(baseUrl.pathname, url);
       return new Promise((resolve, reject) => {
-        const fail = (error: Error) => reject(Object.assign(error, { upstreamHost: baseUrl.host }));
+        const fail = (error: Error) => reject(Object.assign(error, { upstreamHost: host }));
         const request = (isTls ? requestHttps : requestHttp)({
           agent: isTls ? https : http,
-          host: baseUrl.hostname.replace(/^\[|\]$/g, ''),
-          port: baseUrl.port || (isTls ? 443 : 80),
+          ...{ host: hostname, port, setHost: false, ...silence },
           method: call.method,
-          path,
+          path: joinPaths(pathname, url),
           headers: call.headers as unknown as OutgoingHttpHeaders,
-          setHost: false,
-          timeout: silenceMs,
         });
+        let isAnswered = false;
         // Node would tie the signal to the connection, which later requests use, too. Without an error, since nobody
         // listens to a connection that has just been freed.
         const abort = () => void request.destroy();
@@ -69,11 +67,14 @@ export function createConnections(silenceMs: number) {
         request.on('close', () => {
           call.signal.removeEventListener('abort', abort);
           // An answer that switches protocols comes neither as a response nor as an error.
-          fail(Object.assign(new Error('the upstream closed the connection'), { code: 'ECONNRESET' }));
+          if (!isAnswered) fail(Object.assign(new Error('the upstream closed the connection'), { code: 'ECONNRESET' }));
         });
         if (call.signal.aborted) abort();
         request.on('timeout', () => request.destroy(silenceError(silenceMs)));
-        request.on('response', resolve);
+        request.on('response', (answer) => {
+          isAnswered = true;
+          resolve(answer);
+        });
         request.on('error', fail);
         if (call.body === undefined) request.end();
         else if (Buffer.isBuffer(call.body)) request.end(call.body);
@@ -85,6 +86,31 @@ export function createConnections(silenceMs: number) {
       https.destroy();
     },
   };
+}
+
+/** The parts of an upstream's address, which `URL` would read anew for each request. */
+export interface Address {
+  readonly isTls: boolean;
+  readonly origin: string;
+  readonly host: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly pathname: string;
+}
+
+const addresses = new WeakMap<URL, Address>();
+
+export function addressOf(baseUrl: URL): Address {
+  const known = addresses.get(baseUrl);
+  if (known !== undefined) return known;
+  const { protocol, origin, host, hostname, port, pathname } = baseUrl;
+  const isTls = protocol === 'https:';
+  const address = {
+    ...{ isTls, origin, host, hostname: hostname.replace(/^\[|\]$/g, '') },
+    ...{ port: Number(port) || (isTls ? 443 : 80), pathname },
+  };
+  addresses.set(baseUrl, address);
+  return address;
 }
 
 /** The path of a request below a base path. A base path may end with the version with which the path begins. */

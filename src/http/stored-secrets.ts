@@ -3,7 +3,7 @@
  * cannot use them.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { SwitchgearError } from '../core/error.ts';
 import type { Change, CrossProcessStore } from '../ports/store.ts';
 
@@ -18,13 +18,13 @@ export function makeSecret(): { readonly secret: string; readonly hash: string }
 
 /** SHA-256 of a text, in hex. */
 export function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** Whether a secret has a hash, compared in constant time; also without a hash, which no secret has. */
-export function hasHash(secret: string, hash: string | undefined): boolean {
-  const isSame = timingSafeEqual(Buffer.from(hashText(secret)), Buffer.from(hash ?? hashText('')));
-  return isSame && hash !== undefined;
+export function hasHash(secret: string, stored: string | undefined): boolean {
+  const isSame = timingSafeEqual(Buffer.from(hashText(secret)), Buffer.from(stored ?? hashText('')));
+  return isSame && stored !== undefined;
 }
 
 /** Changes a cell of one record; false if `change` returns undefined. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createTaskLedger } from '../../src/gateway/task-ledger.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { ask, messageOf, openGateway, sendJson, streamHead, streamTail, streamText } from './harness.ts';
@@ -75,6 +75,7 @@ test('what a stream has written is stored while it runs, for a gateway that is k
   assert.equal(stored.modelCalls, 1);
   closing.abort();
   while (task('gw-a').cells.budget.state.reservedMicros > 0) await sleep(1);
+  await endOfTurn();
   await store.shared.settled();
   const { tokens, micros } = task('gw-a').cells.budget.state;
   assert.deepEqual(await ledger.load('gw-a'), { tokens, micros, modelCalls: 1 });

@@ -6,6 +6,7 @@ import { quoteValue } from '../../core/quote.ts';
 import type { JointBudget } from '../../core/settings.ts';
 import { changeCell, hasHash, makeSecret, secretNamePattern } from '../../http/stored-secrets.ts';
 import type { CrossProcessStore, Store } from '../../ports/store.ts';
+import { refreshOnce } from '../refresh-once.ts';
 
 /** What a key may do. */
 export interface KeyLimits {
@@ -96,7 +97,7 @@ export async function openKeyBook(store: Store): Promise<KeyBook> {
   const first = await readTable({ ...store, shared });
   const cell = store.cell<KeyTable | null>(keysCell, () => null);
   const current = (): KeyTable => {
-    shared.refresh();
+    refreshOnce(store);
     return cell.version === 0 ? first : (cell.state ?? {});
   };
   return {

@@ -9,7 +9,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createTaskLedger } from '../../../src/gateway/task-ledger.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts';
 import { openGateway } from '../harness.ts';
@@ -51,6 +51,7 @@ test(`${count} mixed requests cost exactly what the provider sent`, async (conte
     totals.tokens += state.tokens;
     totals.calls++;
     assert.ok(state.reservedMicros === 0 && state.reservedTokens === 0 && state.modelCalls === 1);
+    await endOfTurn();
     await store.shared.settled();
     const { micros, tokens } = state;
     assert.deepEqual(await ledger.load(id), { micros, tokens, modelCalls: 1 }, id);
