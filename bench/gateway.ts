@@ -1,8 +1,9 @@
 /**
  * Model calls through `switchgear gateway` with a key, metering, budgets, loop check, breakers and a SQLite file,
  * beside a bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and
- * streams of 100 chunks on 32 connections. All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the
- * process under test has one core, and the provider and the clients have another.
+ * streams of 100 chunks on 32 connections, and the time of a call on one connection. All in one run, in turns:
+ * `npm run bench:gateway [BIN]`. With `taskset` the process under test has one core, and the provider and the clients
+ * have another.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -14,6 +15,8 @@ import { fileURLToPath } from 'node:url';
 
 const connections = 32;
 const rounds = Number(process.env.ROUNDS ?? 9);
+/** Rounds of calls before the first one that counts, so that all code is compiled. */
+const warmUp = 5;
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-gateway-bench-'));
 const bin = process.argv[2] ?? fileURLToPath(new URL('../bin/switchgear.cjs', import.meta.url));
 const childFile = fileURLToPath(new URL('./gateway-child.ts', import.meta.url));
@@ -66,16 +69,24 @@ function makeRequest({ port, headers, key = 'sk-bench' }: Target, isStream: bool
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Sends requests on all connections until enough were answered; resolves with the milliseconds that it took. */
-function load(port: number, request: Buffer, count: number): Promise<number> {
+interface Loaded {
+  /** Milliseconds for all requests, and for each one. */
+  readonly ms: number;
+  readonly each: readonly number[];
+}
+
+/** Sends requests on some connections until enough were answered. */
+function load(port: number, request: Buffer, count: number, width = connections): Promise<Loaded> {
   return new Promise((resolve, reject) => {
     let sent = 0;
-    let done = 0;
+    const each: number[] = [];
     const began = performance.now();
-    for (let at = 0; at < connections; at++) {
+    for (let at = 0; at < width; at++) {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
       let held = '';
+      let sentMs = 0;
       const send = () => {
+        sentMs = performance.now();
         if (sent++ < count) socket.write(request);
         else socket.end();
       };
@@ -86,7 +97,8 @@ function load(port: number, request: Buffer, count: number): Promise<number> {
         if (!held.startsWith('HTTP/1.1 200') || !held.includes('"usage"'))
           return void reject(new Error(held.slice(0, 400)));
         held = '';
-        if (++done === count) resolve(performance.now() - began);
+        each.push(performance.now() - sentMs);
+        if (each.length === count) resolve({ ms: performance.now() - began, each });
         send();
       });
       socket.on('error', reject);
@@ -137,7 +149,9 @@ if (process.env.PORTKEY !== 'no') {
   targets.portkey = { ...started, port, headers: portkeyHeaders };
 }
 
-const median = (values: readonly number[]) => values.toSorted((one, other) => one - other)[values.length >> 1]!;
+const rank = (values: readonly number[], part: number) =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length * part)]!;
+const median = (values: readonly number[]) => rank(values, 0.5);
 
 try {
   const names = Object.keys(targets);
@@ -152,10 +166,10 @@ try {
     for (let round = -1; round < rounds; round++) {
       for (const name of names) {
         const target = targets[name]!;
-        const calls = name === 'portkey' ? count / 4 : count;
+        const calls = (name === 'portkey' ? count / 4 : count) * (round === -1 ? warmUp : 1);
         const before = readCpuMicros(target);
-        const ms = await load(target.port, makeRequest(target, isStream), calls);
-        if (round === -1) continue; // Warms up.
+        const { ms } = await load(target.port, makeRequest(target, isStream), calls);
+        if (round === -1) continue;
         rates.get(name)!.push((1000 * calls) / ms);
         cpu.get(name)!.push((readCpuMicros(target) - before) / calls);
       }
@@ -168,6 +182,23 @@ try {
       const cells = [label, name, `${median(own).toFixed(0)} (${range})`, ratio.toFixed(2)];
       console.log(`| ${cells.join(' | ')} | ${median(cpu.get(name)!).toFixed(0)} |`);
     }
+  }
+  console.log('\n| 1 connection | target | ms of a call: p50, p99 |');
+  console.log('| --- | --- | --- |');
+  const direct = { ...mock, headers: [] };
+  for (const [label, isStream, count] of [
+    ['JSON', false, 300],
+    ['streams of 100 chunks', true, 150],
+  ] as const) {
+    const times = new Map<string, number[]>(['direct', ...names].map((name) => [name, []]));
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, each] of times) {
+        const target = name === 'direct' ? direct : targets[name]!;
+        each.push(...(await load(target.port, makeRequest(target, isStream), count, 1)).each);
+      }
+    }
+    for (const [name, each] of times)
+      console.log(`| ${label} | ${name} | ${median(each).toFixed(2)}, ${rank(each, 0.99).toFixed(2)} |`);
   }
 } finally {
   for (const { child } of [mock, ...Object.values(targets)]) child.kill('SIGTERM');
