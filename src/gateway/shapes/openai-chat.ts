@@ -84,6 +84,11 @@ function makeHead(object: string, model: string) {
   return { id: 'chatcmpl-switchgear', object, created: 0, model };
 }
 
+/** The fields of a chunk that every chunk of its stream has. */
+function readHead({ choices: _, usage: __, ...head }: Fields): Fields {
+  return head;
+}
+
 class CompletionReader implements AnswerReader {
   usage: Fields | undefined;
   isUsageFinal = false;
@@ -111,8 +116,8 @@ class CompletionReader implements AnswerReader {
       this.error = readText(type) ?? readText(code) ?? 'error';
       return;
     }
-    const { choices, usage, ...head } = chunk;
-    this.#head ??= head;
+    const { choices, usage } = chunk;
+    this.#head ??= readHead(chunk);
     this.model ??= readText(chunk.model);
     const before = this.writtenLength;
     for (const each of asItems(choices)) this.#readChoice(asFields(each));
