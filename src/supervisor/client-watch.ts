@@ -81,14 +81,18 @@ export class ClientWatch {
       const peer = await findPeer(connection);
       const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
       const client = findConnectedClient(others);
-      for (const { pid, began } of client?.processes ?? []) {
-        const found = { began, client: client!, recordedMs: 0 };
-        await this.#record(found);
-        evictOldest(this.#known, knownClientsMax);
-        this.#known.set(pid, found);
-      }
+      if (client !== undefined) await this.#identifyAs(client);
     }
     this.#identified.add(connection);
+  }
+
+  async #identifyAs(client: ClientProcess): Promise<void> {
+    const found = { client, recordedMs: 0 };
+    await this.#record(found);
+    for (const { pid, began } of client.processes) {
+      evictOldest(this.#known, knownClientsMax);
+      this.#known.set(pid, { began, ...found });
+    }
   }
 
   #findKnown(connection: ConnectionEnds): KnownClient | undefined {
@@ -98,10 +102,10 @@ export class ClientWatch {
     return pid === undefined ? undefined : this.#known.get(pid);
   }
 
-  async #record(known: KnownClient): Promise<void> {
+  async #record(known: Omit<KnownClient, 'began'>): Promise<void> {
     const { agent, ...listener } = this.#listener;
     const { client } = known;
-    const name = agent ?? readProgramName(client.processes[0]!.pid) ?? 'an agent';
+    const name = agent ?? readProgramName(client.processes.at(-1)!.pid) ?? 'an agent';
     await recordClient(this.#store, client, { ...listener, agent: name });
     known.recordedMs = this.#store.clock.nowMs();
   }
