@@ -1,6 +1,6 @@
 /**
- * Processes of agents that a store records, so that nothing below them acts as an operator: the hosts of hooks, and the
- * clients of proxies and gateways.
+ * Processes of agents that a store records, so that nothing below them acts as an operator: the hosts of hooks, the
+ * clients of proxies and gateways, and servers whose clients are not above them.
  */
 
 import { cellKey } from '../core/cell-key.ts';
@@ -27,7 +27,7 @@ interface HostIdentity {
   readonly isLearned?: boolean;
 }
 
-/** The recorded client of a proxy or gateway. */
+/** The recorded client of a proxy or gateway, or the server of a proxy. */
 export interface RecordedClient extends ClientIdentity {
   readonly process: RecordedProcess;
   /** The main process of an application that the client is a part of. */
@@ -37,7 +37,7 @@ export interface RecordedClient extends ClientIdentity {
 }
 
 export interface ClientIdentity {
-  readonly by: 'mcp' | 'gateway';
+  readonly by: 'mcp' | 'gateway' | 'server';
   /** The name of the agent. */
   readonly agent: string;
   /** The name of the proxy. */
@@ -51,7 +51,7 @@ export interface Records<Recorded> {
   readonly isComplete: boolean;
 }
 
-/** How often the client of a proxy or gateway is recorded again. */
+/** How often a client or server is recorded again. */
 export const clientRecordMs = 86_400_000;
 
 const hostPrefix = 'agent-host/';
