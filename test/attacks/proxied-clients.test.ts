@@ -306,6 +306,20 @@ async function startGateway(place: TestHome, context: TestContext, ...options: r
 
 const modelCall = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 });
 
+test('a browser that opens the address of a gateway is no client', { skip }, async (context) => {
+  const place = home();
+  const url = await startGateway(place, context);
+  const store = sqliteStore({ path: place.store.slice('sqlite:'.length) });
+  await (await fetch(`${url}/v1/models`)).text();
+  assert.deepEqual((await readGuardedAgents(store)).agents, []);
+  await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: modelCall })).text();
+  assert.deepEqual(
+    (await readGuardedAgents(store)).agents.map(({ by }) => by),
+    ['gateway'],
+  );
+  store.close();
+});
+
 test('attack 02: a script that sends its requests by curl cannot loosen anything', { skip }, async (context) => {
   const place = home();
   const url = await startGateway(place, context);
