@@ -9,7 +9,7 @@ import { type ClientProcess, findStartingClient } from '../../supervisor/client-
 import { ClientWatch, knownClientsMax } from '../../supervisor/client-watch.ts';
 import type { ConnectionEnds } from '../../supervisor/peer-process.ts';
 import { isRunning, type ProcessInfo } from '../../supervisor/process-table.ts';
-import { type ClientIdentity, clientRecordMs, recordClient } from '../../supervisor/recorded-agents.ts';
+import { type ClientIdentity, ClientRecords } from '../../supervisor/recorded-agents.ts';
 import type { McpCommandOptions } from './options.ts';
 
 export interface ProxyClients {
@@ -31,27 +31,24 @@ export function createProxyClients(
   const starter = listen === undefined ? findStartingClient() : undefined;
   /** Connections from before the store was opened. */
   const early = new Set<ConnectionEnds>();
-  let opened: { readonly store: Store; readonly watch: ClientWatch } | undefined;
+  let opened: { readonly watch: ClientWatch; readonly records: ClientRecords } | undefined;
   let recorded = Promise.resolve();
   const ofServer: ClientIdentity = { by: 'server', agent: name, name };
 
   /** Records the starter, or the servers if there is none. */
-  function recordProcesses(store: Store, client: string | undefined): Promise<void> {
-    const ofStarter: ClientIdentity = { by: 'mcp', agent: agent ?? client ?? 'mcp-client', name };
-    const renew = () => {
-      store.clock.after(clientRecordMs, renew);
-      if (starter !== undefined) return write(store, starter, ofStarter);
-      return write(store, { processes: [...servers].filter(isRunning) }, ofServer);
-    };
-    return renew();
+  function recordProcesses(records: ClientRecords, client: string | undefined): Promise<void> {
+    if (starter !== undefined)
+      return write(records, starter, { by: 'mcp', agent: agent ?? client ?? 'mcp-client', name });
+    const processes = [...servers].filter(isRunning);
+    return processes.length === 0 ? Promise.resolve() : write(records, { processes }, ofServer);
   }
 
   return {
     host: starter?.processes.at(-1),
     async record(store, client) {
       if (opened === undefined) {
-        opened = { store, watch: new ClientWatch(store, { by: 'mcp', agent, name }) };
-        recorded = recordProcesses(store, client);
+        opened = { watch: new ClientWatch(store, { by: 'mcp', agent, name }), records: new ClientRecords(store) };
+        recorded = recordProcesses(opened.records, client);
       }
       const { watch } = opened;
       const noted = [...early].map((each) => watch.note(each));
@@ -67,13 +64,13 @@ export function createProxyClients(
     },
     noteServer(server) {
       if (starter !== undefined || opened === undefined) return;
-      const { store } = opened;
-      recorded = recorded.then(() => write(store, { processes: [server] }, ofServer));
+      const { records } = opened;
+      recorded = recorded.then(() => write(records, { processes: [server] }, ofServer));
     },
   };
 }
 
 /** A store that is away must not keep the proxy from its work. */
-async function write(store: Store, client: ClientProcess, identity: ClientIdentity): Promise<void> {
-  if (client.processes.length > 0) await recordClient(store, client, identity).catch(() => undefined);
+function write(records: ClientRecords, client: ClientProcess, identity: ClientIdentity): Promise<void> {
+  return records.keep(client, identity).catch(() => undefined);
 }
