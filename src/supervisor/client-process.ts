@@ -16,7 +16,9 @@ export interface ClientProcess {
 }
 
 /** Programs that start what a person or a machine asks for. */
-const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux.*|screen)$/i;
+const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux(: \w+)?|screen)$/i;
+/** Commands that send a request for a script; after another program, a script of a person goes on. */
+const transferName = /^(curl|wget|https?|xh)$/;
 const substituteName = /^(sudo|doas|su)$/;
 
 /**
@@ -35,8 +37,10 @@ export function findConnectedClient(pids: readonly number[]): ClientProcess | un
   const chains = pids.map((pid) => readProcessChain(pid)).filter(({ links }) => links.length > 0);
   if (chains.length === 0) return undefined;
   const clients = chains.map(({ links }) => {
-    const user = isBridge(readCommandLine(links[0]!.pid)) ? findClientAbove(links) : undefined;
-    const above = user?.processes ?? [...findScripts(links.slice(1)), ...findAgent(links.slice(1))];
+    const words = readCommandLine(links[0]!.pid);
+    const user = isBridge(words) ? findClientAbove(links) : undefined;
+    const scripts = transferName.test(basename(words[0] ?? '')) ? findScripts(links.slice(1)) : [];
+    const above = user?.processes ?? [...scripts, ...findAgent(links.slice(1))];
     return { processes: [links[0]!, ...above], application: user?.application ?? findApplication(links) };
   });
   const processes = clients.flatMap((each) => each.processes);
@@ -52,12 +56,13 @@ function findClientAbove(links: readonly ProcessInfo[]): ClientProcess | undefin
   for (const [at, link] of links.entries()) {
     if (at === 0 || substituteName.test(link.name)) continue;
     if (link.pid === 1 || sessionName.test(link.name)) break;
-    const kind = recognizeCommand(readCommandLine(link.pid));
+    const words = readCommandLine(link.pid);
+    const kind = recognizeCommand(words);
     if (kind === 'launcher' || kind === 'shell command') continue;
     if (kind === 'interactive shell' && link.hasTerminal) break;
     const ownInput = readPipeId(link.pid, 0);
     const isSameInput = input !== undefined && ownInput === input;
-    if (isScript(link)) {
+    if (isScript(words, link)) {
       scripts.push(link);
       // Without a pipe a script is the client itself. A shell that reads its commands from a pipe is, too.
       const passes = kind === 'program' ? ownInput !== undefined : isSameInput;
@@ -71,16 +76,19 @@ function findClientAbove(links: readonly ProcessInfo[]): ClientProcess | undefin
   return scripts.length === 0 ? undefined : { processes: scripts };
 }
 
-/** Finds the scripts that run a command, as of an agent that is a script and sends its requests by curl. */
+/** Finds the scripts that run a command: an agent may be a script that sends its requests by curl. */
 function findScripts(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
-  const kinds = links.map(({ pid }) => recognizeCommand(readCommandLine(pid)));
-  const end = links.findIndex((link, at) => !isScript(link) && !/^(launcher|shell command)$/.test(kinds[at]!));
-  return links.slice(0, end === -1 ? links.length : end).filter(isScript);
+  const scripts: ProcessInfo[] = [];
+  for (const link of links) {
+    const words = readCommandLine(link.pid);
+    if (isScript(words, link)) scripts.push(link);
+    else if (!/^(launcher|shell command)$/.test(recognizeCommand(words))) break;
+  }
+  return scripts;
 }
 
 /** Whether a process is a shell with a script, or one that reads its commands from a file or a pipe. */
-function isScript({ pid, hasTerminal }: ProcessInfo): boolean {
-  const words = readCommandLine(pid);
+function isScript(words: readonly string[], { hasTerminal }: ProcessInfo): boolean {
   if (!shellName.test(basename(words[0] ?? ''))) return false;
   const kind = recognizeCommand(words);
   return kind === 'program' || (kind === 'interactive shell' && !hasTerminal);
