@@ -61,7 +61,8 @@ export class ClientWatch {
   async #look(connection: ConnectionEnds): Promise<void> {
     const beganMs = systemClock.nowMs();
     try {
-      if (!this.#identified.has(connection)) await this.#identify(connection);
+      // The connections before it may have used up the time.
+      if (!this.#identified.has(connection) && this.#mayLook()) await this.#identify(connection);
     } catch {
       // The store is away: a later request tries again.
     }
