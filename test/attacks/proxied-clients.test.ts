@@ -273,14 +273,18 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });`;
 
 test('attack 02: the tools of a listening proxy cannot decide for its clients', { skip }, async () => {
+  const wait = 'until [ -e done ]; do sleep 0.1; done; cat done';
   for (const command of [`${gear} reset --all`, resetAtPty]) {
     const place = home();
     const server = join(place.folder, 'server.cjs');
-    writeFileSync(server, makeShellServer(`export SWITCHGEAR_STORE='${place.store}'; ${command}`));
+    writeFileSync(
+      server,
+      makeShellServer(`export SWITCHGEAR_STORE='${place.store}'; (${command}) > log 2>&1; mv log done`),
+    );
     const words = [...proxyCommand(place, '--listen', '0').slice(0, -1), server].map((word) => `'${word}'`);
     // A person starts the proxy in a terminal.
     const url = await listen(place, ['script', '-qec', words.join(' '), '/dev/null']);
-    const lines = await runClient(place, { api: 'mcp', url, tools: ['sh'], commands: ['sleep 2'] });
+    const lines = await runClient(place, { api: 'mcp', url, tools: ['sh'], commands: [wait] });
     assert.match(JSON.stringify(lines), /refused: this process belongs to scripted \(the server of an MCP proxy\)/);
   }
 });
