@@ -365,7 +365,7 @@ export const hookLockPollMaxMs = 40;
 export const hookTimeoutMs = 60_000;
 export const hookMarginMs = 5_000;
 export const hookWaitMaxMs = 10_000;
-/** How often hooks record their host, and supervisors their run, again; how long one out of sight counts as running. */
+/** How often hosts of hooks, clients and runs are recorded again; how long one out of sight counts as running. */
 export const hostRecordMs = 5 * 60_000;
 export const hostSilenceMs = 60 * 60_000;
 /** How long a store keeps the state of a hooked session after its last event. */

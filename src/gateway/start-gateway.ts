@@ -70,7 +70,7 @@ export interface GatewayOptions extends Pick<GatewayContext, 'upstreams'> {
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** More hosts under which the gateway may be addressed. */
   readonly allowedHosts?: readonly string[];
-  /** Learns of the connection of each request; the request waits for the promise. */
+  /** Learns of the connection of each request that is no read; the request waits for the promise. */
   readonly noteClient?: ((connection: Socket) => Promise<void> | undefined) | undefined;
   /** Paths without a price that are allowed all the same; `*` at the end stands for any rest. */
   readonly allowedPaths: readonly string[];
@@ -118,7 +118,8 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       throw new HttpError(400, 'invalid_target', 'the target of a request must be a plain path');
     try {
       const key = findClientKey(options.keys, request, options.needsKey === true);
-      const noting = options.noteClient?.(request.socket);
+      // A browser that opens the address is no client.
+      const noting = method === 'GET' || method === 'HEAD' ? undefined : options.noteClient?.(request.socket);
       if (noting !== undefined) await noting;
       await route({ request, response, target, key });
     } catch (error) {

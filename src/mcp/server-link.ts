@@ -5,6 +5,8 @@ import type { ProcessExit } from '../supervisor/child.ts';
 import type { MessageId } from './message.ts';
 
 export interface ServerLink {
+  /** The process of the server, if it was started here. */
+  readonly pid?: number;
   readonly input: Writable;
   readonly output: Readable;
   /** Resolves when the connection has ended and its output was read. */

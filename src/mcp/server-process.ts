@@ -55,6 +55,7 @@ export async function startServerProcess(
     ending ??= finish('SIGTERM');
   });
   return {
+    pid,
     input: child.stdin,
     output: child.stdout,
     ended,

@@ -5,46 +5,103 @@
 
 import { basename } from 'node:path';
 import { type ProcessChain, readProcessChain } from './process-chain.ts';
-import { type ProcessInfo, readCommandLine } from './process-table.ts';
-import { recognizeCommand, shellName } from './recognize-command.ts';
+import { hasProcessFiles, type ProcessInfo, readCommandLine, readPipeId } from './process-table.ts';
+import { isBridge, recognizeCommand, shellName } from './recognize-command.ts';
 
 export interface ClientProcess {
-  /** The program, and the scripts between it and the proxy. */
+  /** The program, scripts and bridges between it and the proxy, and the agent CLI above it. */
   readonly processes: readonly ProcessInfo[];
   /** The main process of an application whose part the program is. */
   readonly application?: ProcessInfo | undefined;
 }
 
 /** Programs that start what a person or a machine asks for. */
-const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux.*|screen)$/i;
+const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux(: \w+)?|screen)$/i;
+/** Commands that send a request for a script; after another program, a script of a person goes on. */
+const transferName = /^(curl|wget|https?|xh)$/;
 const substituteName = /^(sudo|doas|su)$/;
 
 /**
- * Finds the client that started this process, directly or through shells, scripts and launchers. Undefined if a person
- * did in a terminal, or if no program of this machine is above.
+ * Finds the client that started this process, directly or through shells, scripts, launchers and programs that pass on
+ * their own input. Undefined if a person did in a terminal, or if no program of this machine is above.
  */
 export function findStartingClient(chain: ProcessChain = readProcessChain()): ClientProcess | undefined {
+  return findClientAbove(chain.links);
+}
+
+/**
+ * Describes the processes that have a connection open, and those above for which they have it; undefined if all of
+ * them have ended.
+ */
+export function findConnectedClient(pids: readonly number[]): ClientProcess | undefined {
+  const chains = pids.map((pid) => readProcessChain(pid)).filter(({ links }) => links.length > 0);
+  if (chains.length === 0) return undefined;
+  const clients = chains.map(({ links }) => {
+    const words = readCommandLine(links[0]!.pid);
+    const user = isBridge(words) ? findClientAbove(links) : undefined;
+    const scripts = transferName.test(basename(words[0] ?? '')) ? findScripts(links.slice(1)) : [];
+    const above = user?.processes ?? [...scripts, ...findAgent(links.slice(1))];
+    return { processes: [links[0]!, ...above], application: user?.application ?? findApplication(links) };
+  });
+  const processes = clients.flatMap((each) => each.processes);
+  return {
+    processes: processes.filter(({ pid }, at) => processes.findIndex((each) => each.pid === pid) === at),
+    application: clients.find(({ application }) => application !== undefined)?.application,
+  };
+}
+
+function findClientAbove(links: readonly ProcessInfo[]): ClientProcess | undefined {
   const scripts: ProcessInfo[] = [];
-  for (const [at, link] of chain.links.entries()) {
+  const input = readPipeId(links[0]?.pid ?? 0, 0);
+  for (const [at, link] of links.entries()) {
     if (at === 0 || substituteName.test(link.name)) continue;
     if (link.pid === 1 || sessionName.test(link.name)) break;
     const words = readCommandLine(link.pid);
     const kind = recognizeCommand(words);
     if (kind === 'launcher' || kind === 'shell command') continue;
-    if (kind === 'interactive shell') {
-      if (link.hasTerminal) break;
-    } else if (kind === 'program' && shellName.test(basename(words[0] ?? ''))) scripts.push(link);
-    else return { processes: [...scripts, link], application: findApplication(chain.links.slice(at)) };
+    if (kind === 'interactive shell' && link.hasTerminal) break;
+    const ownInput = readPipeId(link.pid, 0);
+    const isSameInput = input !== undefined && ownInput === input;
+    if (isScript(words, link)) {
+      scripts.push(link);
+      // Without a pipe a script is the client itself. A shell that reads its commands from a pipe is, too.
+      const passes = kind === 'program' ? ownInput !== undefined : isSameInput;
+      if (passes || !hasProcessFiles()) continue;
+      return { processes: [...scripts, ...findAgent(links.slice(at + 1))] };
+    }
+    if (kind === 'program' && isSameInput) continue;
+    const agent = kind === 'agent' ? [] : findAgent(links.slice(at + 1));
+    return { processes: [...scripts, link, ...agent], application: findApplication(links.slice(at)) };
   }
   return scripts.length === 0 ? undefined : { processes: scripts };
 }
 
-/** Describes the processes that have a connection open; undefined if all of them have ended. */
-export function findConnectedClient(pids: readonly number[]): ClientProcess | undefined {
-  const chains = pids.map((pid) => readProcessChain(pid)).filter(({ links }) => links.length > 0);
-  if (chains.length === 0) return undefined;
-  const application = chains.map(({ links }) => findApplication(links)).find((each) => each !== undefined);
-  return { processes: chains.map(({ links }) => links[0]!), application };
+/** Finds the scripts that run a command: an agent may be a script that sends its requests by curl. */
+function findScripts(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
+  const scripts: ProcessInfo[] = [];
+  for (const link of links) {
+    const words = readCommandLine(link.pid);
+    if (isScript(words, link)) scripts.push(link);
+    else if (!/^(launcher|shell command)$/.test(recognizeCommand(words))) break;
+  }
+  return scripts;
+}
+
+/** Whether a process is a shell with a script, or one that reads its commands from a file or a pipe. */
+function isScript(words: readonly string[], { hasTerminal }: ProcessInfo): boolean {
+  if (!shellName.test(basename(words[0] ?? ''))) return false;
+  const kind = recognizeCommand(words);
+  return kind === 'program' || (kind === 'interactive shell' && !hasTerminal);
+}
+
+/** Finds the nearest agent CLI, which programs below it are tools of; none if a person started them in a terminal. */
+function findAgent(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
+  for (const link of links) {
+    const kind = recognizeCommand(readCommandLine(link.pid));
+    if (kind === 'agent') return [link];
+    if (kind === 'interactive shell' && link.hasTerminal) return [];
+  }
+  return [];
 }
 
 /** Finds the main process of an application: of its parts, Chromium tells the kind by an option. */

@@ -5,8 +5,8 @@ import { systemClock } from '../platform/system-clock.ts';
 import type { Store } from '../ports/store.ts';
 import { type ClientProcess, findConnectedClient } from './client-process.ts';
 import { type ConnectionEnds, findPeer, isPeer } from './peer-process.ts';
-import { findProcess, readProgramName } from './process-table.ts';
-import { type ClientIdentity, clientRecordMs, recordClient } from './recorded-agents.ts';
+import { isRunning, type ProcessInfo, readProgramName } from './process-table.ts';
+import { type ClientIdentity, ClientRecords } from './recorded-agents.ts';
 
 /** Milliseconds that may be spent at once on looking for clients, and the part of all time that may be spent so. */
 const burstMs = 500;
@@ -19,19 +19,14 @@ const waitingMax = 64;
 /** The name of an agent is that of its program, unless it is given. */
 export type WatchedListener = Omit<ClientIdentity, 'agent'> & { readonly agent?: string | undefined };
 
-interface KnownClient {
-  readonly began: string;
-  readonly client: ClientProcess;
-  recordedMs: number;
-}
-
 export class ClientWatch {
   readonly #store: Store;
   readonly #listener: WatchedListener;
   /** Connections whose client is recorded, or is not of this machine. */
   readonly #identified = new WeakSet<object>();
   /** Recorded clients by process id. */
-  readonly #known = new Map<number, KnownClient>();
+  readonly #known = new Map<number, Pick<ProcessInfo, 'pid' | 'began'>>();
+  readonly #records: ClientRecords;
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
   /** Milliseconds that were spent lately. */
@@ -41,6 +36,7 @@ export class ClientWatch {
   constructor(store: Store, listener: WatchedListener) {
     this.#store = store;
     this.#listener = listener;
+    this.#records = new ClientRecords(store);
   }
 
   /**
@@ -65,7 +61,8 @@ export class ClientWatch {
   async #look(connection: ConnectionEnds): Promise<void> {
     const beganMs = systemClock.nowMs();
     try {
-      if (!this.#identified.has(connection)) await this.#identify(connection);
+      // The connections before it may have used up the time.
+      if (!this.#identified.has(connection) && this.#mayLook()) await this.#identify(connection);
     } catch {
       // The store is away: a later request tries again.
     }
@@ -74,35 +71,28 @@ export class ClientWatch {
   }
 
   async #identify(connection: ConnectionEnds): Promise<void> {
-    const known = this.#findKnown(connection);
-    if (known !== undefined) {
-      if (this.#store.clock.nowMs() - known.recordedMs >= clientRecordMs) await this.#record(known);
-    } else {
+    if (!this.#isKnown(connection)) {
       const peer = await findPeer(connection);
       const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
       const client = findConnectedClient(others);
-      for (const { pid, began } of client?.processes ?? []) {
-        const found = { began, client: client!, recordedMs: 0 };
-        await this.#record(found);
-        evictOldest(this.#known, knownClientsMax);
-        this.#known.set(pid, found);
-      }
+      if (client !== undefined) await this.#record(client);
     }
     this.#identified.add(connection);
   }
 
-  #findKnown(connection: ConnectionEnds): KnownClient | undefined {
-    for (const [pid, { began }] of this.#known) if (findProcess(pid)?.began !== began) this.#known.delete(pid);
+  #isKnown(connection: ConnectionEnds): boolean {
+    for (const [pid, known] of this.#known) if (!isRunning(known)) this.#known.delete(pid);
     const pids = [...this.#known.keys()];
-    const pid = pids.length === 0 ? undefined : pids.find((each) => isPeer(connection, [each]));
-    return pid === undefined ? undefined : this.#known.get(pid);
+    return pids.length > 0 && isPeer(connection, pids);
   }
 
-  async #record(known: KnownClient): Promise<void> {
+  async #record(client: ClientProcess): Promise<void> {
     const { agent, ...listener } = this.#listener;
-    const { client } = known;
-    const name = agent ?? readProgramName(client.processes[0]!.pid) ?? 'an agent';
-    await recordClient(this.#store, client, { ...listener, agent: name });
-    known.recordedMs = this.#store.clock.nowMs();
+    const name = agent ?? readProgramName(client.processes.at(-1)!.pid) ?? 'an agent';
+    await this.#records.keep(client, { ...listener, agent: name });
+    for (const { pid, began } of client.processes) {
+      evictOldest(this.#known, knownClientsMax);
+      this.#known.set(pid, { pid, began });
+    }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Tells agent and operator apart: whether a process is below an agent that a store guards. An agent is guarded by a
  * live run, whose record names its process, by hooks, which record the process of their host, or by a proxy or gateway,
- * which records the processes of its clients.
+ * which records the processes of its clients. A proxy also records a server that it starts for clients elsewhere.
  */
 
 import { agentRunsMax, hostSilenceMs } from '../core/limits.ts';
@@ -45,7 +45,7 @@ export type Placement = {
 /** An agent that a store guards. */
 export interface GuardedAgent {
   /** `hidden`: which agent it is cannot be told, because the processes above are hidden. */
-  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway' | 'hidden';
+  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway' | 'server' | 'hidden';
   /** The name of the agent, and its task or session; of a client, the name of its proxy. */
   readonly name: string;
   readonly id: string;
@@ -162,6 +162,8 @@ export function describeAgent({ by, name, id }: GuardedAgent): string {
       return `${name} (a client of the MCP proxy ${id})`;
     case 'gateway':
       return `${name} (a client of the gateway)`;
+    case 'server':
+      return `${name} (the server of an MCP proxy)`;
     case 'hidden':
       return name;
   }

@@ -53,6 +53,11 @@ export function findProcess(pid: number): ProcessInfo | undefined {
   return parseStat(pid, text);
 }
 
+/** Whether a process that was found before still runs. */
+export function isRunning({ pid, began }: Pick<ProcessInfo, 'pid' | 'began'>): boolean {
+  return findProcess(pid)?.began === began;
+}
+
 /** Finds a process, even one that has ended, as long as its parent has not read its exit. */
 export function findEvenEnded(pid: number): ProcessInfo | undefined {
   const text = readStat(pid);

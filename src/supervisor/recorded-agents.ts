@@ -1,13 +1,14 @@
 /**
- * Processes of agents that a store records, so that nothing below them acts as an operator: the hosts of hooks, and the
- * clients of proxies and gateways.
+ * Processes of agents that a store records, so that nothing below them acts as an operator: the hosts of hooks, the
+ * clients of proxies and gateways, and servers whose clients are not above them.
  */
 
+import { evictOldest } from '../core/bounded.ts';
 import { cellKey } from '../core/cell-key.ts';
-import { agentRunsMax, hookKeepMs } from '../core/limits.ts';
+import { agentRunsMax, hookKeepMs, hostRecordMs } from '../core/limits.ts';
 import type { Change, Store } from '../ports/store.ts';
 import type { ClientProcess } from './client-process.ts';
-import { type ProcessInfo, readBootId } from './process-table.ts';
+import { isRunning, type ProcessInfo, readBootId } from './process-table.ts';
 import { describeProcess, isAlive, isHere, type RecordedProcess } from './run-record.ts';
 
 /** The recorded host of hooks. */
@@ -27,7 +28,7 @@ interface HostIdentity {
   readonly isLearned?: boolean;
 }
 
-/** The recorded client of a proxy or gateway. */
+/** The recorded client of a proxy or gateway, or the server of a proxy. */
 export interface RecordedClient extends ClientIdentity {
   readonly process: RecordedProcess;
   /** The main process of an application that the client is a part of. */
@@ -37,7 +38,7 @@ export interface RecordedClient extends ClientIdentity {
 }
 
 export interface ClientIdentity {
-  readonly by: 'mcp' | 'gateway';
+  readonly by: 'mcp' | 'gateway' | 'server';
   /** The name of the agent. */
   readonly agent: string;
   /** The name of the proxy. */
@@ -50,9 +51,6 @@ export interface Records<Recorded> {
   /** Whether the store has no more than are read. */
   readonly isComplete: boolean;
 }
-
-/** How often the client of a proxy or gateway is recorded again. */
-export const clientRecordMs = 86_400_000;
 
 const hostPrefix = 'agent-host/';
 const clientPrefix = 'agent-client/';
@@ -67,10 +65,41 @@ export async function recordHost(
   await store.shared?.commit({ changes: [makeChange(store, hostPrefix, host, state)] });
 }
 
-/** Records the processes of a client, and drops the records of clients that have ended. */
-export async function recordClient(store: Store, client: ClientProcess, identity: ClientIdentity): Promise<void> {
+/** Records clients, and again while they run: a record of a process that is out of sight counts for a limited time. */
+export class ClientRecords {
+  readonly #store: Store;
+  readonly #kept = new Map<ClientProcess, ClientIdentity>();
+  #isScheduled = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Records the processes of a client, and drops the records of clients that have ended. */
+  async keep(client: ClientProcess, identity: ClientIdentity): Promise<void> {
+    evictOldest(this.#kept, agentRunsMax);
+    this.#kept.set(client, identity);
+    this.#renewLater();
+    await writeClient(this.#store, client, identity);
+    await dropEnded(this.#store);
+  }
+
+  #renewLater(): void {
+    if (this.#isScheduled || this.#kept.size === 0) return;
+    this.#isScheduled = true;
+    this.#store.clock.after(hostRecordMs, () => {
+      this.#isScheduled = false;
+      for (const [client, identity] of this.#kept) {
+        if (client.processes.some(isRunning)) writeClient(this.#store, client, identity).catch(() => undefined);
+        else this.#kept.delete(client);
+      }
+      this.#renewLater();
+    });
+  }
+}
+
+async function writeClient(store: Store, client: ClientProcess, identity: ClientIdentity): Promise<void> {
   const { shared, clock } = store;
-  if (shared === undefined) return;
   const application = client.application && describeProcess(client.application);
   const changes = client.processes.map((each) =>
     makeChange(store, clientPrefix, each, {
@@ -78,8 +107,11 @@ export async function recordClient(store: Store, client: ClientProcess, identity
       ...{ process: describeProcess(each), application, seenMs: clock.nowMs() },
     }),
   );
-  await shared.commit({ changes, queueIfUnavailable: true });
-  for (const { key, state } of await shared.read(clientPrefix, agentRunsMax)) {
+  await shared?.commit({ changes, queueIfUnavailable: true });
+}
+
+async function dropEnded(store: Store): Promise<void> {
+  for (const { key, state } of (await store.shared?.read(clientPrefix, agentRunsMax)) ?? []) {
     const { process: recorded } = (state ?? {}) as Partial<RecordedClient>;
     if (recorded !== undefined && isHere(recorded) && !isAlive(recorded)) store.drop(key);
   }

@@ -82,12 +82,14 @@ const findCard = (kind: string) =>
   `id=; while [ -z "$id" ]; do id=$(${gear} inbox list --json | tr ',' '\\n' | ` +
   `grep -A1 '"kind": *"${kind}"\\|"id"' | sed -n 's/.*"id": *"\\([^"]*\\)".*/\\1/p' | head -1); sleep 0.05; done`;
 
+const resetAtPty = `script -qec '${gear.replaceAll("'", '')} reset --all' /dev/null < /dev/null`;
+
 const loosening = [
   `${findCard('ask')}; ${gear} inbox approve $id`,
   `${gear} reset --all`,
   `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE="$SWITCHGEAR_STORE" ${gear} reset --all`,
   `setsid ${gear} reset --all`,
-  `script -qec '${gear.replaceAll("'", '')} reset --all' /dev/null < /dev/null`,
+  resetAtPty,
 ];
 
 function assertRefused(lines: readonly Line[], where: string | RegExp): void {
@@ -99,6 +101,30 @@ function assertRefused(lines: readonly Line[], where: string | RegExp): void {
     assert.match(text ?? '', new RegExp(where), command);
   }
 }
+
+/** A program that starts another one with its own input. */
+const launcher = `
+const [program, ...args] = process.argv.slice(1);
+const child = require('node:child_process').spawn(program, args, { stdio: 'inherit' });
+child.on('exit', () => process.exit());
+`;
+
+/** A program that sends another one what it reads. */
+const bridge = `${launcher.replace("'inherit'", "['pipe', 'inherit', 'inherit']")}; process.stdin.pipe(child.stdin);`;
+
+/** A program that sends each line that it reads to a URL, and prints the answer. */
+const remoteBridge = `
+let session;
+const input = require('node:readline').createInterface({ input: process.stdin });
+input.on('close', () => process.exit());
+input.on('line', async (body) => {
+  const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const headers = { ...accept, ...(session && { 'mcp-session-id': session }) };
+  const answer = await fetch(process.argv[2], { method: 'POST', headers, body });
+  session ??= answer.headers.get('mcp-session-id');
+  const text = await answer.text();
+  console.log(/^data: (\\{.*)$/m.exec(text)?.[1] ?? text);
+});`;
 
 const isAnswered = ({ result }: Line) => result !== undefined && result !== 'waits';
 
@@ -112,6 +138,8 @@ test('attack 02: the client of a proxy on stdio cannot approve its own question 
       chmodSync(path, 0o755);
       return [path];
     },
+    'by npx': (proxy) => [process.execPath, '-e', `process.title = 'npm exec switchgear';${launcher}`, ...proxy],
+    'by a launcher that is not known': (proxy) => [process.execPath, '-e', launcher, ...proxy],
     'by env': (proxy) => ['env', 'A=1', 'timeout', '60', ...proxy],
   };
   for (const [way, wrap] of Object.entries(ways)) {
@@ -126,6 +154,17 @@ test('attack 02: the client of a proxy on stdio cannot approve its own question 
     assertRefused(lines, /shell-agent \(a client of the MCP proxy scripted\)/);
     assert.ok(!lines.some(isAnswered), `${way}: the call still waits`);
   }
+});
+
+test('attack 02: an agent CLI cannot approve its own question behind a bridge', async () => {
+  const place = home();
+  const cli = join(place.folder, 'claude');
+  writeFileSync(cli, launcher.replace('slice(1)', 'slice(2)'));
+  const proxy = [process.execPath, '-e', bridge, ...proxyCommand(place)];
+  const job = { api: 'mcp', proxy, tools: ['echo'], commands: loosening.slice(0, 1) };
+  const lines = await runClient(place, job, [process.execPath, cli]);
+  assertRefused(lines, /shell-agent \(a client of the MCP proxy scripted\)/);
+  assert.ok(!lines.some(isAnswered));
 });
 
 test('attack 02: the client of a proxy on stdio cannot hand back its own halted session', async () => {
@@ -163,12 +202,11 @@ test('attack 02: in the application of a client a terminal types a code; all els
   // The parts of an application on Electron say their kind by an option.
   const part = `sh -c 'exec "$@"' part '${process.execPath}' '${clientFile}' --type=utility`;
   const job = JSON.stringify({ api: 'mcp', proxy: proxyCommand(place), tools: ['echo'], commands: ['sleep 4'] });
-  const atPty = `script -qec '${gear.replaceAll("'", '')} reset --all' /dev/null < /dev/null`;
   const application = [
     `printf '%s' "$JOB" | ${part} > part.log &`,
     `${findCard('ask')}`,
     `${gear} reset --all > plain.log 2>&1`,
-    `${atPty} > pty.log 2>&1`,
+    `${resetAtPty} > pty.log 2>&1`,
     'cat plain.log; echo ==; cat pty.log; wait',
   ].join('\n');
   const child = follow(
@@ -211,6 +249,46 @@ test('attack 02: a client of a listening proxy cannot approve its own question',
   }
 });
 
+test('attack 02: a client that reaches a listening proxy by mcp-remote cannot approve its question', {
+  skip,
+}, async () => {
+  const place = home();
+  const remote = join(place.folder, 'mcp-remote');
+  writeFileSync(remote, remoteBridge);
+  const url = await listen(place, proxyCommand(place, '--listen', '0'));
+  const proxy = ['sh', '-c', `'${process.execPath}' '${remote}' '${url}'; exit`];
+  const lines = await runClient(place, { api: 'mcp', proxy, tools: ['echo'], commands: loosening.slice(0, 1) });
+  assertRefused(lines, /a client of the MCP proxy scripted/);
+  assert.ok(!lines.some(isAnswered));
+});
+
+/** A server whose tools run a command. */
+const makeShellServer = (command: string) => `
+const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method !== 'tools/call') return answer(id, { ...params, serverInfo: { name: 'shell', version: '1' } });
+  require('node:child_process').exec(${JSON.stringify(command)}, (_, out, err) =>
+    answer(id, { content: [{ type: 'text', text: out + err }] }));
+});`;
+
+test('attack 02: the tools of a listening proxy cannot decide for its clients', { skip }, async () => {
+  const wait = 'until [ -e done ]; do sleep 0.1; done; cat done';
+  for (const command of [`${gear} reset --all`, resetAtPty]) {
+    const place = home();
+    const server = join(place.folder, 'server.cjs');
+    writeFileSync(
+      server,
+      makeShellServer(`export SWITCHGEAR_STORE='${place.store}'; (${command}) > log 2>&1; mv log done`),
+    );
+    const words = [...proxyCommand(place, '--listen', '0').slice(0, -1), server].map((word) => `'${word}'`);
+    // A person starts the proxy in a terminal.
+    const url = await listen(place, ['script', '-qec', words.join(' '), '/dev/null']);
+    const lines = await runClient(place, { api: 'mcp', url, tools: ['sh'], commands: [wait] });
+    assert.match(JSON.stringify(lines), /refused: this process belongs to scripted \(the server of an MCP proxy\)/);
+  }
+});
+
 async function openProvider(context: TestContext): Promise<string> {
   const usage = { prompt_tokens: 10_000_000, completion_tokens: 5, total_tokens: 10_000_005 };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }];
@@ -225,6 +303,43 @@ async function openProvider(context: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+async function startGateway(place: TestHome, context: TestContext, ...options: readonly string[]): Promise<string> {
+  const own = ['--port', '0', '--upstream', await openProvider(context), '--store', place.store];
+  return listen(place, [process.execPath, bin, 'gateway', ...own, ...options]);
+}
+
+const modelCall = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 });
+
+test('a browser that opens the address of a gateway is no client', { skip }, async (context) => {
+  const place = home();
+  const url = await startGateway(place, context);
+  const store = sqliteStore({ path: place.store.slice('sqlite:'.length) });
+  await (await fetch(`${url}/v1/models`)).text();
+  assert.deepEqual((await readGuardedAgents(store)).agents, []);
+  await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: modelCall })).text();
+  assert.deepEqual(
+    (await readGuardedAgents(store)).agents.map(({ by }) => by),
+    ['gateway'],
+  );
+  store.close();
+});
+
+test('attack 02: a script that sends its requests by curl cannot loosen anything', { skip }, async (context) => {
+  const place = home();
+  const url = await startGateway(place, context);
+  const script = join(place.folder, 'agent.sh');
+  writeFileSync(
+    script,
+    `answer=$(curl -s -d '${modelCall}' ${url}/v1/chat/completions)\n${gear} reset --all 2>&1\necho $answer\n`,
+  );
+  const env = { PATH: process.env.PATH, HOME: place.folder, SWITCHGEAR_STORE: place.store };
+  const child = follow(spawn('sh', [script], { env, stdio: ['ignore', 'pipe', 'inherit'] }));
+  const { out } = collectOutput(child as Parameters<typeof collectOutput>[0]);
+  await once(child, 'close');
+  assert.match(out(), /refused: this process belongs to \S+ \(a client of the gateway\)/);
+  assert.match(out(), /"model": ?"gpt-4o"/);
+});
+
 const kinds = {
   'in a file': (place: TestHome) => place.store,
   'in Redis': () => `${redis().url}?prefix=clients`,
@@ -237,9 +352,7 @@ for (const [kind, addressOf] of Object.entries(kinds)) {
     async (context) => {
       const made = home();
       const place = { ...made, store: addressOf(made) };
-      const provider = await openProvider(context);
-      const options = ['--port', '0', '--upstream', provider, '--max-spend', '$1', '--store', place.store];
-      const url = await listen(place, [process.execPath, bin, 'gateway', ...options]);
+      const url = await startGateway(place, context, '--max-spend', '$1');
       const commands = [...loosening.slice(1), `${gear} gateway key add mine --budget '$1000/day'`];
       const lines = await runClient(place, { api: 'gateway', url, tools: ['gpt-4o', 'gpt-4o'], commands });
       assertRefused(lines, /node \(a client of the gateway\)/);

@@ -17,6 +17,7 @@ const agentKinds = {
   hooks: 'agent with hooks',
   mcp: 'client of an MCP proxy',
   gateway: 'client of the gateway',
+  server: 'server of an MCP proxy',
 };
 
 const concernsStore = ({ type }: { readonly type: string }) => type.startsWith('store-') || type.startsWith('task-');

@@ -2,11 +2,12 @@
 
 import { SwitchgearError } from '../../core/error.ts';
 import type { StartServer } from '../../mcp/server-link.ts';
-import { startServerProcess } from '../../mcp/server-process.ts';
 import { runStdioProxy } from '../../mcp/stdio-proxy.ts';
+import { isRunning, type ProcessInfo } from '../../supervisor/process-table.ts';
 import type { Command, Terminal } from '../command.ts';
 import type { Judges } from './open-judge.ts';
 import { type McpCommandOptions, parseMcpOptions } from './options.ts';
+import { startCommand } from './start-command.ts';
 
 export const command: Command = {
   usage: ['mcp [options] -- COMMAND … | --url URL   put a breaker in front of an MCP server'],
@@ -47,12 +48,13 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
   try {
     if (options.listen !== undefined) {
       const { runListener } = await import('./listen.ts');
-      const { noteClient } = opening;
-      return await runListener(options, options.listen, { ...judged, noteClient, stopSignal: stop.signal });
+      const { noteClient, noteServer } = opening;
+      const noting = { noteClient, noteServer };
+      return await runListener(options, options.listen, { ...judged, ...noting, stopSignal: stop.signal });
     }
     return await runStdioProxy({
       ...judged,
-      start: await createStart(options, report),
+      start: await createStart(options, report, opening.noteServer),
       restarts: options.restarts,
       input: process.stdin,
       output: process.stdout,
@@ -70,9 +72,10 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
 function lazyJudges(options: McpCommandOptions, terminal: Terminal): Judges {
   let loading: Promise<Judges> | undefined;
   let loaded: Judges | undefined;
+  const servers = new Set<ProcessInfo>();
   const load = () => {
     loading ??= import('./open-judge.ts').then(({ createJudges }) => {
-      loaded = createJudges(options, terminal);
+      loaded = createJudges(options, terminal, servers);
       return loaded;
     });
     return loading;
@@ -81,13 +84,22 @@ function lazyJudges(options: McpCommandOptions, terminal: Terminal): Judges {
     open: async (client, ended) => (await load()).open(client, ended),
     noteClient: (connection) =>
       loaded === undefined ? load().then((judges) => judges.noteClient(connection)) : loaded.noteClient(connection),
+    noteServer(server) {
+      for (const each of servers) if (!isRunning(each)) servers.delete(each);
+      servers.add(server);
+      loaded?.noteServer(server);
+    },
     close: async () => (await loading)?.close(),
   };
 }
 
 /** Starts the command, or connects with the URL. What HTTP needs is loaded only for a URL. */
-async function createStart({ server }: McpCommandOptions, report: (line: string) => void): Promise<StartServer> {
-  if (server.kind === 'command') return () => startServerProcess(server.command, server);
+async function createStart(
+  { server }: McpCommandOptions,
+  report: (line: string) => void,
+  noteServer: Judges['noteServer'],
+): Promise<StartServer> {
+  if (server.kind === 'command') return startCommand(server, noteServer);
   const { HttpServerLink } = await import('../../mcp/http/server-link.ts');
   const { RemoteServer } = await import('../../mcp/http/remote-server.ts');
   const remote = new RemoteServer(server.url, server.headers);

@@ -46,18 +46,21 @@ import { createProxyClients } from './proxy-clients.ts';
 export interface Judges {
   /** Records the client of a connection as a guarded agent, or once the store is open. */
   noteClient(connection: ConnectionEnds): Promise<void> | undefined;
+  /** Records a server that has joined the servers, if the store is open. */
+  noteServer(server: ProcessInfo): void;
   /** Opens the judge of a session, until it has ended. The first one opens the store. */
   open(client: SessionClient, ended?: Promise<unknown>): Promise<Judge>;
   /** Closes the store, after what is to be written there was written. */
   close(): Promise<void>;
 }
 
-export function createJudges(options: McpCommandOptions, terminal: Terminal): Judges {
+/** @param servers The servers that this process has started. */
+export function createJudges(options: McpCommandOptions, terminal: Terminal, servers: Set<ProcessInfo>): Judges {
   const closing = Promise.withResolvers<void>();
   const disposals = new Set<() => void>();
   let opening: Promise<Store> | undefined;
   let closed: Promise<void> | undefined;
-  const clients = createProxyClients(options);
+  const clients = createProxyClients(options, servers);
   const openStore = (): Promise<Store> => {
     const opened = Promise.withResolvers<Store>();
     const work = async (store: Store) => {
@@ -88,6 +91,7 @@ export function createJudges(options: McpCommandOptions, terminal: Terminal): Ju
       return judge;
     },
     noteClient: clients.note,
+    noteServer: clients.noteServer,
     async close() {
       closing.resolve();
       await closed;

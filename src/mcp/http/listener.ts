@@ -25,7 +25,7 @@ export interface ListenOptions {
   /** More names under which the listener may be addressed, as behind a reverse proxy. */
   readonly allowedHosts: readonly string[];
   readonly handler: ClientHandler;
-  /** Learns of the connection of each request; the request waits for the promise. */
+  /** Learns of the connection of each message; the message waits for the promise. */
   readonly noteClient?: ((connection: Socket) => Promise<void> | undefined) | undefined;
 }
 
@@ -44,7 +44,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     checkHost(request, { port: ownPort, scheme: 'http', allowed: allowedHosts });
     checkOrigin(request, { port: ownPort, scheme: 'http', allowed: allowedHosts });
     if (request.url?.split('?', 1)[0] !== path) throw new HttpError(404, 'not_found', `the path is ${path}`);
-    const noting = noteClient?.(request.socket);
+    // A browser that opens the address is no client.
+    const noting = request.method === 'POST' ? noteClient?.(request.socket) : undefined;
     if (noting !== undefined) await noting;
     if (request.method === 'DELETE') return handler.delete(request, response);
     if (request.method === 'GET') {

@@ -186,7 +186,7 @@ export interface StoreProcess {
 
 /** An agent that a supervisor, hooks, a proxy or a gateway guard, and that runs on this machine. */
 export interface StoreAgent {
-  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway';
+  readonly by: 'run' | 'hooks' | 'mcp' | 'gateway' | 'server';
   readonly name: string;
   /** The task of a run, the session of hooks, or the name of a proxy. */
   readonly id: string;

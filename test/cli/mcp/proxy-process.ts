@@ -13,10 +13,12 @@ export type Frame = Readonly<Record<string, unknown>>;
 
 export const serverFile = fileURLToPath(new URL('./scripted-server.ts', import.meta.url));
 
-/** A program that starts another one, which has its input and output. */
+/** A program that starts another one, and sends it what it reads. */
 const startProgram = `
 const [program, ...args] = process.argv.slice(1);
-const child = require('node:child_process').spawn(program, args, { stdio: 'inherit' });
+const child = require('node:child_process').spawn(program, args, { stdio: ['pipe', 'inherit', 'inherit'] });
+process.stdin.pipe(child.stdin);
+child.stdin.on('error', () => {});
 child.on('exit', (code, signal) => process.exit(code ?? 1));
 `;
 
