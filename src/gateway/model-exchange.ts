@@ -18,6 +18,7 @@ import { describeRefusal, sendAnswer, sendClosing, sendRefusal } from './own-ans
 import { passStream, type StreamGate } from './pass-stream.ts';
 import { makeUpstreamHeaders, passAnswer, passHead } from './pass-through.ts';
 import { sendWithRetries } from './send-with-retries.ts';
+import { readStreamError } from './shapes/stream-error.ts';
 import type { Upstream } from './upstreams.ts';
 
 /** Judges a model call, and passes it or refuses it. */
@@ -370,12 +371,6 @@ class ModelExchange implements StreamGate {
 }
 
 const brokenOff = { name: 'NetworkError', code: 'ECONNRESET' };
-
-/** An error that a provider reported inside a stream; one of the request does not count for the model. */
-function readStreamError(type: string): object {
-  const isCallers = /invalid|not_found|permission|authentication|context_length/i.test(type);
-  return { name: 'UpstreamError', status: isCallers ? 400 : 503, message: type };
-}
 
 function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
