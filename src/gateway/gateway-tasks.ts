@@ -50,16 +50,26 @@ export function createGatewayTasks(
     return task.ended || atMs - usedAtMs > idleMs;
   }
 
-  /** Ends tasks without requests, and, of too many, one that is not halted and has none below it. */
+  /** Ends tasks without requests, and, of too many, one more. */
   function makeRoom(atMs: number): void {
     for (const [id, each] of known) {
       if (!isIdle(each, atMs)) break;
       forget(id, each);
     }
     if (known.size < gatewayTasksMax) return;
-    const all = [...known];
-    const spare = all.find(([, { task }]) => task.haltStop === undefined && !task.children?.size) ?? all[0]!;
-    forget(...spare);
+    const spare = findSpare();
+    if (spare !== undefined) forget(...spare);
+  }
+
+  /** The least recently used task that is not halted, runs no call and has none below it; else the first one. */
+  function findSpare(): [string, KnownTask] | undefined {
+    let first: [string, KnownTask] | undefined;
+    for (const each of known) {
+      first ??= each;
+      const { haltStop, children, cells } = each[1].task;
+      if (haltStop === undefined && !children?.size && cells.budget.state.reservedTokens === 0) return each;
+    }
+    return first;
   }
 
   function forget(id: string, { task }: KnownTask): void {
