@@ -83,7 +83,7 @@ async function runOnStore(
     },
     {
       policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine,
-      haltActions: ['dismiss'],
+      haltActions: ['replan', 'dismiss'],
       layer: 'gateway',
     },
   );
