@@ -357,6 +357,7 @@ export type EntryBody = {
     readonly type: 'failure-counted';
     readonly name: string;
     readonly error: string;
+    readonly status?: number;
     readonly message?: string;
     readonly actual: number;
     readonly limit: number;

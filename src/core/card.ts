@@ -134,6 +134,8 @@ export interface CardStep {
 
 /** The name under which `switchgear run` closes notices that it reports itself; nobody answered them. */
 export const supervisorName = 'switchgear run';
+/** The name under which `switchgear gateway` closes the card of a halt whose task goes on. */
+export const gatewayName = 'switchgear gateway';
 
 /** A change of a card. */
 export type CardEvent =

@@ -214,10 +214,7 @@ export type EntryBody =
       readonly decision: Decision;
       readonly message: string;
       readonly enforced: boolean;
-      /**
-       * The earlier verdict, if the wait was impossible or the question unanswered; or `depth` if the task was too
-       * deep.
-       */
+      /** The earlier verdict, if a wait was impossible or a question unanswered; `depth` if the task was too deep. */
       readonly after?: 'wait' | 'ask' | 'depth';
     })
   | ({
@@ -244,6 +241,8 @@ export type EntryBody =
       readonly type: 'failure-counted';
       readonly name: string;
       readonly error: string;
+      /** The HTTP status of the error, if it has one. */
+      readonly status?: number;
       /** The message of the error, cut and without secrets; only if `journal.content` keeps texts. */
       readonly message?: string;
       readonly actual: number;

@@ -43,7 +43,7 @@ export class CallMeter {
 
   /** Whether more was written than some tokens have letters; `usage` says it exactly. */
   mayExceed(outputTokens: number): boolean {
-    return this.#context.figures.countWritten(this.#own.facts.model, this.reader.writtenLength) > outputTokens;
+    return this.#context.figures.countAnswer(this.#own.facts, this.reader.writtenLength) > outputTokens;
   }
 
   usage(): PricedUsage {

@@ -58,6 +58,7 @@ export class CallReservation implements ReservedCall {
     this.#context.running.begin(this);
     this.#expect(Math.min(this.#outputTokens, usualOutput));
     this.#context.ledger?.save(this.task);
+    this.#context.tasks.goOn?.(this.task);
   }
 
   /** Gives back what is left after settlement, and writes notices that are due. */

@@ -3,6 +3,7 @@
 import type { TaskSettings } from '../core/settings.ts';
 import { endTask, type Runtime, startTask, type TaskState } from '../guard/internal.ts';
 import { withoutReserve } from './closing-call.ts';
+import { createTaskHalts } from './halts/task-halts.ts';
 import { createNewTaskWatch } from './keys/new-tasks.ts';
 import { gatewayTasksMax, namedTaskIdleMs, unnamedTaskIdleMs } from './limits.ts';
 import type { TaskIdentity } from './task-identity.ts';
@@ -30,6 +31,10 @@ export interface GatewayTasks {
   watching?(name: string): Watching;
   /** The task below it in which the tools of one conversation are watched. */
   findConversation(task: TaskState, name: string): TaskState;
+  /** Called when a call of a task begins. */
+  goOn?(task: TaskState): void;
+  /** Called when the gateway ends. */
+  close?(): void;
   /** Called after a conversation was looked at, which may have halted. */
   endConversation?(task: TaskState, conversation: TaskState): void;
 }
@@ -45,21 +50,32 @@ export function createGatewayTasks(
   const loading = new Map<string, Promise<TaskState>>();
   let started = 0;
   const watchNewTask = createNewTaskWatch(runtime);
+  const halts = createTaskHalts(runtime);
 
   function isIdle({ usedAtMs, idleMs, task }: KnownTask, atMs: number): boolean {
     return task.ended || atMs - usedAtMs > idleMs;
   }
 
-  /** Ends tasks without requests, and, of too many, one that is not halted and has none below it. */
+  /** Ends tasks without requests, and, of too many, one more. */
   function makeRoom(atMs: number): void {
     for (const [id, each] of known) {
       if (!isIdle(each, atMs)) break;
       forget(id, each);
     }
     if (known.size < gatewayTasksMax) return;
-    const all = [...known];
-    const spare = all.find(([, { task }]) => task.haltStop === undefined && !task.children?.size) ?? all[0]!;
-    forget(...spare);
+    const spare = findSpare();
+    if (spare !== undefined) forget(...spare);
+  }
+
+  /** The least recently used task that is not halted, runs no call and has none below it; else the first one. */
+  function findSpare(): [string, KnownTask] | undefined {
+    let first: [string, KnownTask] | undefined;
+    for (const each of known) {
+      first ??= each;
+      const { haltStop, children, cells } = each[1].task;
+      if (haltStop === undefined && !children?.size && cells.budget.state.reservedTokens === 0) return each;
+    }
+    return first;
   }
 
   function forget(id: string, { task }: KnownTask): void {
@@ -72,6 +88,7 @@ export function createGatewayTasks(
     const atMs = runtime.clock.nowMs();
     const found = known.get(id);
     if (found === undefined) return undefined;
+    if (found.task.haltStop !== undefined) handBack(found.task);
     if (isIdle(found, atMs)) {
       forget(id, found);
       return undefined;
@@ -80,6 +97,14 @@ export function createGatewayTasks(
     known.delete(id);
     known.set(id, found);
     return found.task;
+  }
+
+  /** Ends a halted task that a person has handed back, so that its next request begins a new one. */
+  function handBack(task: TaskState): void {
+    const found = halts.findHandedBack(task);
+    if (found === undefined) return;
+    for (const [id, { task: each }] of known) if (each === found.task) halts.handBack(id, found.card);
+    endTask(runtime, found.task);
   }
 
   function findAbove(identity: TaskIdentity): TaskState | undefined {
@@ -106,7 +131,10 @@ export function createGatewayTasks(
     );
     if (isNamed && above === undefined && client !== undefined) watchNewTask(client, own);
     const idleMs = isNamed ? namedTaskIdleMs : unnamedTaskIdleMs;
-    if (spent !== undefined) ledger?.follow(task, { id, keepMs: idleMs }, spent);
+    if (spent !== undefined) {
+      ledger?.follow(task, { id, keepMs: idleMs }, spent);
+      halts.follow(task, id, idleMs);
+    }
     known.set(id, { task, idleMs, usedAtMs: atMs });
     return task;
   }
@@ -114,7 +142,7 @@ export function createGatewayTasks(
   async function load(identity: TaskIdentity): Promise<TaskState> {
     const { id, parent } = identity;
     if (parent !== undefined) await find(aboveOf(identity, parent));
-    const spent = await ledger!.load(id);
+    const spent = await halts.load(id, ledger!.load(id));
     return use(id) ?? open(identity, spent);
   }
 
@@ -130,10 +158,15 @@ export function createGatewayTasks(
 
   return {
     find,
+    goOn: halts.goOn,
+    close: halts.close,
     findConversation(task, name) {
       const identity = { id: `${task.id}~${name}`, agent: task.agent, isNamed: true, isConversation: true };
       // The task itself, since that of a key is known by the name of the key and not by its id.
-      return use(identity.id) ?? open(identity, undefined, task);
+      const found = use(identity.id) ?? open(identity, undefined, task);
+      // Its history would bring the same halt again: a person begins another conversation.
+      found.haltActions = ['dismiss'];
+      return found;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Refusal } from '../core/refusal.ts';
 import type { Stop } from '../core/verdict.ts';
 import { type RelayedCall, refusesCalls, relayCall } from '../guard/entries/relayed-call.ts';
-import type { Target as CallTarget, PricedUsage, TaskState } from '../guard/internal.ts';
+import { type Target as CallTarget, type PricedUsage, refreshOnce, type TaskState } from '../guard/internal.ts';
 import { openAnswer } from '../http/answer-body.ts';
 import type { Store } from '../ports/store.ts';
 import { CallMeter } from './call-meter.ts';
@@ -17,8 +17,8 @@ import { type ModelCall, targetOf } from './model-call.ts';
 import { describeRefusal, sendAnswer, sendClosing, sendRefusal } from './own-answer.ts';
 import { passStream, type StreamGate } from './pass-stream.ts';
 import { makeUpstreamHeaders, passAnswer, passHead } from './pass-through.ts';
-import { refreshOnce } from './refresh-once.ts';
 import { sendWithRetries } from './send-with-retries.ts';
+import { readStreamError } from './shapes/stream-error.ts';
 import type { Upstream } from './upstreams.ts';
 
 /** Judges a model call, and passes it or refuses it. */
@@ -372,12 +372,6 @@ class ModelExchange implements StreamGate {
 }
 
 const brokenOff = { name: 'NetworkError', code: 'ECONNRESET' };
-
-/** An error that a provider reported inside a stream; one of the request does not count for the model. */
-function readStreamError(type: string): object {
-  const isCallers = /invalid|not_found|permission|authentication|context_length/i.test(type);
-  return { name: 'UpstreamError', status: isCallers ? 400 : 503, message: type };
-}
 
 function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -2,6 +2,7 @@
 
 import { getOrCreate } from '../core/bounded.ts';
 import { readAnyTokens } from '../core/prices/any-tokens.ts';
+import { readCount } from '../core/read-count.ts';
 import type { PricedUsage } from '../guard/internal.ts';
 import { modelFiguresMax, outputTokensMin } from './limits.ts';
 import { type AnswerReader, asFields, type Fields, type RequestFacts } from './shapes/shape.ts';
@@ -11,6 +12,8 @@ interface Figures {
   bytesPerToken: number;
   lettersPerToken: number;
   usualOutput: number;
+  /** Tokens of reasoning that an answer usually has and that the provider does not show. */
+  hiddenOutput: number;
 }
 
 /** The size of a prompt: its bytes without files in base64, and the tokens of those files. */
@@ -23,12 +26,17 @@ export interface PromptSize {
 const bias = 1.03;
 /** The weight of the newest call in a figure. */
 const newest = 0.3;
+/** Models of OpenAI that reason and do not show it; before the first call whose usage tells how much, this is taken. */
+const reasoningModel = /(?:^|\/)(?:o[1-9](?![a-z\d])|gpt-5(?!\S*-chat))/i;
+const unknownHiddenOutput = 1_000;
 
 export interface ModelFigures {
   /** The tokens of a prompt. */
   estimateInput(model: string, size: PromptSize): number;
   /** The tokens of some letters that a model wrote. */
   countWritten(model: string, letters: number): number;
+  /** The tokens of an answer of which some letters have come, with the reasoning that is not shown. */
+  countAnswer(request: RequestFacts, letters: number): number;
   /** The output tokens that a model usually writes. */
   usualOutput(model: string): number;
   /** The usage of an answer: as the provider reported it, or estimated as far as it did not. */
@@ -39,8 +47,13 @@ export interface ModelFigures {
 
 export function createModelFigures(): ModelFigures {
   const models = new Map<string, Figures>();
+  /** Figures that have learned from a count of reasoning. */
+  const hasReasoned = new WeakSet<Figures>();
   const figuresOf = (model: string): Figures =>
-    getOrCreate(models, model, modelFiguresMax, () => ({ bytesPerToken: 4, lettersPerToken: 4, usualOutput: 0 }));
+    getOrCreate(models, model, modelFiguresMax, () => {
+      const hiddenOutput = reasoningModel.test(model) ? unknownHiddenOutput : 0;
+      return { bytesPerToken: 4, lettersPerToken: 4, usualOutput: 0, hiddenOutput };
+    });
 
   function estimateInput(model: string, { bytes, fileTokens }: PromptSize): number {
     return Math.ceil((bytes / figuresOf(model).bytesPerToken) * bias) + fileTokens;
@@ -50,15 +63,22 @@ export function createModelFigures(): ModelFigures {
     return Math.ceil((letters / figuresOf(model).lettersPerToken) * bias);
   }
 
+  function countAnswer({ model, maxOutput }: RequestFacts, letters: number): number {
+    const written = countWritten(model, letters);
+    const hidden = Math.ceil(figuresOf(model).hiddenOutput * bias);
+    return Math.max(written, Math.min(written + hidden, maxOutput?.tokens ?? Number.MAX_VALUE));
+  }
+
   return {
     estimateInput,
     countWritten,
+    countAnswer,
     usualOutput: (model) => Math.max(outputTokensMin, Math.ceil(figuresOf(model).usualOutput)),
     readUsage(request, size, answer) {
       const model = answer.model ?? request.model;
       const counts = answer.usage === undefined ? undefined : readAnyTokens(answer.usage);
       if (answer.isUsageFinal) return { ...(counts ?? { inputTokens: 0, outputTokens: 0 }), model };
-      const written = countWritten(request.model, answer.writtenLength);
+      const written = countAnswer(request, answer.writtenLength);
       return {
         ...counts,
         model,
@@ -81,8 +101,21 @@ export function createModelFigures(): ModelFigures {
       if (counts.outputTokens >= 20 && isShown)
         move('lettersPerToken', within(answer.writtenLength / counts.outputTokens, 1, 8));
       move('usualOutput', counts.outputTokens);
+      const reasoning = readReasoning(answer.usage!);
+      // Only a stream tells whether its reasoning is shown, and these models never show it.
+      if (reasoning === undefined || !(request.isStream || reasoningModel.test(request.model))) return;
+      const shown = answer.writtenLength / figures.lettersPerToken;
+      const hidden = Math.min(reasoning, Math.max(0, counts.outputTokens - shown));
+      figures.hiddenOutput = hasReasoned.has(figures) ? figures.hiddenOutput * (1 - newest) + hidden * newest : hidden;
+      hasReasoned.add(figures);
     },
   };
+}
+
+/** The tokens of reasoning that a usage tells; undefined if it tells none. */
+function readReasoning(usage: Fields): number | undefined {
+  const { reasoning_tokens: count } = asFields(usage.completion_tokens_details ?? usage.output_tokens_details);
+  return count === undefined || count === null ? undefined : readCount(count);
 }
 
 function within(value: number, low: number, high: number): number {

@@ -188,6 +188,7 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
   rules = { ...rules, port: (server.address() as AddressInfo).port };
   const close = async () => {
     await closeGateway(server, context);
+    context.tasks.close?.();
     ledger?.flush();
     runTasks?.endAll();
   };

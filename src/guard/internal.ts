@@ -34,6 +34,7 @@ export { copyProperties } from './runtime/copy-properties.ts';
 export { fingerprint } from './runtime/fingerprint.ts';
 export { invalid } from './runtime/option-checks.ts';
 export { setMetricLayer, timeDecisions } from './runtime/process-counts.ts';
+export { refreshOnce } from './runtime/refresh-once.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
 export { describeCardTask } from './tasks/card-task.ts';
 export {

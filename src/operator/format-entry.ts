@@ -76,8 +76,8 @@ const descriptions: { readonly [type in EntryType]: (entry: EntryOf<type>) => st
   'work-ended': ({ permit }) => permit.action.name,
   'reservation-changed': ({ permit }) => permit.action.name,
   'permit-renewed': ({ permit }) => permit.action.name,
-  'failure-counted': ({ name, error, message, actual, limit }) =>
-    `${name} failed (${actual} of ${limit}): ${describeFailedCall({ error, message })}`,
+  'failure-counted': ({ name, error, status, message, actual, limit }) =>
+    `${name} failed (${actual} of ${limit}): ${describeFailedCall({ error, status, message })}`,
   'breaker-opened': describeTrip,
   'breaker-tuned': describeName,
   'breaker-half-opened': ({ name }) => `${name}: the next call tries it`,

@@ -90,6 +90,7 @@ export async function openGateway(context: TestContext, setup: Setup = {}) {
     url,
     direct: baseUrl.href.replace(/\/$/, ''),
     port: gateway.port,
+    close: () => gateway.close(),
     received,
     gear,
     runtime,

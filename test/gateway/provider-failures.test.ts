@@ -3,11 +3,15 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { describeEntry } from '../../src/operator/format-entry.ts';
+import { readStatus } from '../../src/operator/status.ts';
 import { bothStores, testOn, until } from '../stores/both-stores.ts';
 import { ask, messageOf, openGateway, sendJson, sonnet, streamHead, streamTail, streamText } from './harness.ts';
 
 const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 const failure = { type: 'error', error: { type: 'api_error', message: 'Internal server error' } };
+
+const { kinds, newPlace } = bothStores();
 
 test('a busy provider is tried again before the first byte, as one metered call', async (context) => {
   let attempts = 0;
@@ -58,6 +62,31 @@ test('errors of the request do not open a circuit; errors inside a stream do', a
   assert.equal((await post('/task/c/v1/messages', ask)).status, 503);
   assert.equal(received.length, 13);
 });
+
+for (const [title, status, text] of [
+  ['an answer', 500, JSON.stringify(failure)],
+  ['an event of a stream', 529, `${streamHead(10)}event: error\ndata: ${JSON.stringify(overloaded)}\n\n`],
+] as const) {
+  test(`the journal keeps the status of a failed model call, not its words: ${title}`, async (context) => {
+    const store = await kinds['in a file'](newPlace());
+    context.after(() => store.close());
+    const { post } = await openGateway(context, {
+      gear: { store },
+      answer(_, response) {
+        const isStream = status !== 500;
+        response.writeHead(isStream ? 200 : status, {
+          'content-type': isStream ? 'text/event-stream' : 'application/json',
+        });
+        response.end(text);
+      },
+    });
+    await (await post('/task/a/v1/messages', { ...ask, stream: true })).text();
+    const [stored] = (await readStatus(store, 'test')).breakers;
+    assert.equal(stored?.lastError, `status ${status}`);
+    const counted = (await store.shared.entries(0, 100)).find(({ type }) => type === 'failure-counted');
+    assert.match(describeEntry(counted!) ?? '', new RegExp(`failed \\(1 of 5\\): status ${status}$`));
+  });
+}
 
 test('while the circuit is open, the fallback of the same API takes the calls', async (context) => {
   const other = await openGateway(context, { answer: (_, response) => sendJson(response, messageOf('other', 10, 10)) });
@@ -225,8 +254,6 @@ test('paths that cannot be metered have a circuit at each upstream', async (cont
   for (let at = 0; at < 12; at++) assert.equal((await post('/task/a/v1/messages/batches', {})).status, 503);
   assert.equal((await post('/task/b/v1/images/generations', {})).status, 200);
 });
-
-const { kinds, newPlace } = bothStores();
 
 for (const [name, open] of Object.entries(kinds)) {
   testOn(name)(`gateways on one store share the circuit of a model, and its only probe: ${name}`, async (context) => {

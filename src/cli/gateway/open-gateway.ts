@@ -13,6 +13,7 @@ import { createUpstreamChoice, type GivenUpstreams } from '../../gateway/upstrea
 import { assembleSwitchgear, runtimeOf } from '../../guard/internal.ts';
 import { sanitizeText } from '../../operator/format.ts';
 import { systemClock } from '../../platform/system-clock.ts';
+import type { CheckedPolicy } from '../../policy/check/check-policy.ts';
 import type { Store } from '../../ports/store.ts';
 import { priceBook } from '../../prices/index.ts';
 import { memoryStore } from '../../stores/memory.ts';
@@ -82,7 +83,7 @@ async function runOnStore(
     },
     {
       policyEngine: (await import('../../guard/create-switchgear.ts')).policyEngine,
-      haltActions: ['dismiss'],
+      haltActions: ['replan', 'dismiss'],
       layer: 'gateway',
     },
   );
@@ -98,15 +99,16 @@ async function runOnStore(
   const { tls, allowedHosts = [], needsKey = false } = options;
   if (needsKey && !keys.hasAny())
     terminal.err('switchgear: no key exists, so every request is refused: switchgear gateway key add NAME');
+  let taskLimits = makeTaskLimits(policy, limits);
   const clients = new ClientWatch(store, { by: 'gateway', name: 'gateway' });
   const gateway = await startGateway(runtime, {
     ...{ host, port, allowedPaths, watchesTools, upstreams, tls, allowedHosts, needsKey, keys },
     noteClient: (connection) => clients.note(connection),
     get isLimited() {
-      return (limits.maxSpendCents ?? limits.maxTokens) !== undefined || limitsSpend(policy);
+      return taskLimits.isLimited;
     },
     get limits() {
-      return { ...makeSessionLimits(policy), ...limits };
+      return taskLimits.limits;
     },
   });
   const scheme = tls === undefined ? 'http' : 'https';
@@ -116,6 +118,7 @@ async function runOnStore(
     const next = await readPolicy();
     if (next === policy) return;
     policy = next;
+    taskLimits = makeTaskLimits(policy, limits);
     gear.reload(policy);
     tellProblems();
   }, policyPollMs);
@@ -124,6 +127,15 @@ async function runOnStore(
   await gateway.close();
   await store.shared?.settled();
   gear.dispose();
+}
+
+/** The limits of each task, and whether one of money or tokens is set. Read for each request, so made once a policy. */
+function makeTaskLimits(
+  policy: CheckedPolicy,
+  limits: Partial<TaskSettings>,
+): Pick<GatewayOptions, 'limits' | 'isLimited'> {
+  const isLimited = (limits.maxSpendCents ?? limits.maxTokens) !== undefined || limitsSpend(policy);
+  return { limits: { ...makeSessionLimits(policy), ...limits }, isLimited };
 }
 
 /** Prints each halt, and of a gateway that observes the first refusal of each task and code. */

@@ -23,15 +23,23 @@ export function describeOpening(cause: string, limit?: number | string): string 
   }
 }
 
-/** The class of an error with its message, if the journal keeps it: `NetworkError: HTTP 503`. */
+/**
+ * The status of an error, or else its class, with its message if the journal keeps it: `status 503: try later`,
+ * `NetworkError: connect ECONNREFUSED`.
+ */
 export function describeFailedCall({
   error,
+  status,
   message,
 }: {
   readonly error: string;
+  readonly status?: number | undefined;
   readonly message?: string | undefined;
 }): string {
-  return message === undefined || message === '' ? error : `${error}: ${message}`;
+  // The class of every status from 500 on is that of a broken network.
+  const cause = status === undefined ? error : `status ${status}`;
+  const isSaid = message === undefined || message === '' || message === cause || message === `HTTP ${status}`;
+  return isSaid ? cause : `${cause}: ${message}`;
 }
 
 export function describeMissingTask(name: string): string {

@@ -31,6 +31,15 @@ function readStatus(value: unknown): string {
   return typeof status === 'number' ? `HTTP ${status}` : '';
 }
 
+/** The HTTP status of an error or of a result that reports one. */
+export function readFailureStatus(
+  ending: { readonly error: unknown } | { readonly value: unknown },
+): number | undefined {
+  const source = 'error' in ending ? ending.error : ending.value;
+  const status = peek(source, 'status') ?? peek(source, 'statusCode') ?? peek(peek(source, 'response'), 'status');
+  return typeof status === 'number' && status >= 100 && status < 1_000 ? Math.trunc(status) : undefined;
+}
+
 /** A text about an error for a line that a model or a person reads: without secrets and control characters, cut. */
 export function showError(text: string): string {
   const masked = maskSecrets(text, (kind) => `[${kind}]`);

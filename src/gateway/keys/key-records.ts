@@ -4,9 +4,9 @@ import { SwitchgearError } from '../../core/error.ts';
 import { isMatch } from '../../core/glob.ts';
 import { quoteValue } from '../../core/quote.ts';
 import type { JointBudget } from '../../core/settings.ts';
+import { refreshOnce } from '../../guard/internal.ts';
 import { changeCell, hasHash, makeSecret, secretNamePattern } from '../../http/stored-secrets.ts';
 import type { CrossProcessStore, Store } from '../../ports/store.ts';
-import { refreshOnce } from '../refresh-once.ts';
 
 /** What a key may do. */
 export interface KeyLimits {

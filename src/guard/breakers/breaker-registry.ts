@@ -90,6 +90,13 @@ export function dropBreaker({ breakers, store }: Runtime, key: string): void {
   store.drop(key);
 }
 
+/** Forgets a breaker in this process; a shared store keeps its state. */
+export function releaseBreaker({ breakers, store }: Runtime, key: string): void {
+  breakers.delete(key);
+  if (store.shared === undefined) store.drop(key);
+  else store.shared.evict?.(key);
+}
+
 /** Evicts the first closed breaker without running calls. */
 function evict(runtime: Runtime): void {
   for (const [key, { cell, queue }] of runtime.breakers) {

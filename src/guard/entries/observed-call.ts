@@ -3,9 +3,11 @@
  * observes, and only `abort` and `confirm` rules act, by halting the task.
  */
 
-import { getOrCreate } from '../../core/bounded.ts';
+import { createWeighedKeys, getOrCreate, type Weight } from '../../core/bounded.ts';
 import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
+import { releaseBreaker } from '../breakers/breaker-registry.ts';
+import { reportForgotten } from '../journal/journal.ts';
 import { admitAction, isStop } from '../route/admission.ts';
 import { settleEnding } from '../route/call.ts';
 import { type CallSite, callSiteFor, type Target } from '../route/call-site.ts';
@@ -27,6 +29,10 @@ export interface ObservedCall {
 /** Observes a call in the session of a task, or in that of the gear. */
 export type CallObserver = (id: string, name: string, input: unknown, task?: TaskState) => ObservedCall;
 
+/** Breakers of observed tools, one for each session: new ones, and older ones with failures that no store keeps. */
+const newBreakersMax = 1_000;
+const failedBreakersMax = 8_000;
+
 /** Breaker settings of observed tools: one breaker per session, which refuses nothing. */
 const overrides = { scope: 'session', mode: 'observe' } as const;
 
@@ -38,10 +44,26 @@ export function createCallObserver(runtime: Runtime): CallObserver {
       return { name, kind: 'tool', overrides };
     });
 
+  const breakers = createWeighedKeys(newBreakersMax, failedBreakersMax);
+  /** Forgets the breaker of a tool in an earlier session if there are too many. */
+  function boundBreakers({ breaker }: CallSite): void {
+    if (breaker === undefined) return;
+    const forgotten = breakers.add(breaker.cell.key, (key) => weighBreaker(runtime, key));
+    if (forgotten === undefined) return;
+    releaseBreaker(runtime, forgotten.key);
+    if (forgotten.weight > 0) reportForgotten(runtime, 'failures of tools');
+  }
+
   const callSites = new WeakMap<CallSite, CallSite>();
   /** The call site of an observed tool, without the controls of the task, which observes the call itself. */
   function callSiteForTool(name: string, task: TaskState | undefined): CallSite {
-    const whole = callSiteFor(runtime, targetForTool(name), task);
+    const target = targetForTool(name);
+    let whole = callSiteFor(runtime, target, task);
+    if (whole.breaker !== undefined && runtime.breakers.get(whole.breaker.cell.key) !== whole.breaker) {
+      (task ?? runtime).callSites!.delete(target); // Its breaker was forgotten.
+      whole = callSiteFor(runtime, target, task);
+    }
+    boundBreakers(whole);
     let site = callSites.get(whole);
     if (site === undefined) {
       const shared = whole.panel.slice(0, whole.sharedControlCount);
@@ -79,6 +101,13 @@ export function createCallObserver(runtime: Runtime): CallObserver {
       },
     };
   };
+}
+
+/** What would be lost with a breaker: counted failures, or its opening. */
+function weighBreaker({ breakers, store }: Runtime, key: string): Weight {
+  const state = breakers.get(key)?.cell.state;
+  if (state === undefined || store.shared !== undefined) return 0; // A shared store keeps the state.
+  return state.phase !== 'closed' || state.heldAtMs >= 0 ? 2 : state.run > 0 ? 1 : 0;
 }
 
 /** The error of a failed call, without a stack. */

@@ -37,6 +37,8 @@ export interface Settlement {
   readonly stillRuns?: boolean | undefined;
   /** The message of the error, as it came. */
   readonly failureText?: string | undefined;
+  /** The HTTP status of the error. */
+  readonly failureStatus?: number | undefined;
 }
 
 /** A permit, or the stop that refuses the action. */
@@ -255,7 +257,7 @@ export function settleAction(
   permit: Permit,
   outcome: Outcome,
   atMs: number,
-  { cost, unpricedModel, result, resultHits, stillRuns, failureText }: Settlement,
+  { cost, unpricedModel, result, resultHits, stillRuns, failureText, failureStatus: status }: Settlement,
 ): void {
   const breaker = site.breaker;
   const failed = outcome.kind === 'failure';
@@ -285,7 +287,16 @@ export function settleAction(
       const actual = generation === before ? countedFailures(cell.state, settings, atMs) : limit;
       if (failureText) breaker.lastError = failureText;
       const message = failureText && showsFailures(runtime) ? { message: showError(failureText) } : undefined;
-      const body = { type: 'failure-counted', name, error: outcome.error, actual, limit, ...message } as const;
+      const withStatus = status === undefined ? undefined : { status };
+      const body = {
+        type: 'failure-counted',
+        name,
+        error: outcome.error,
+        ...withStatus,
+        actual,
+        limit,
+        ...message,
+      } as const;
       appendEntry(runtime, body, site.place, atMs);
     }
     if (generation !== before) reportBreaker(runtime, breaker, before, site.place, atMs);

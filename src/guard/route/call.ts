@@ -5,7 +5,7 @@
 
 import { type Action, type Cost, cancelled, type Outcome, type Permit, success } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import { readFailureText } from '../../core/messages/shown-error.ts';
+import { readFailureStatus, readFailureText } from '../../core/messages/shown-error.ts';
 import type { GuardOptions } from '../call-options.ts';
 import { countError } from '../journal/journal.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -75,8 +75,7 @@ export function settleEnding(
       outcome = isLate ? failureOfTimeout : readOutcome(call, ending, options, atMs);
       const read = shown !== undefined && 'value' in ending ? { value: shown(ending.value) } : ending;
       settlement = readSettlement(runtime, site, read, options, outcome, permit.action);
-      if (outcome.kind === 'failure')
-        settlement = { ...settlement, failureText: describeFailure(site, ending, isLate) };
+      if (outcome.kind === 'failure') settlement = { ...settlement, ...describeFailure(site, ending, isLate) };
     }
     if (partial !== undefined) {
       settlement = { ...settlement, cost: readPartialCost(runtime, site, partial, options, permit.action) };
@@ -92,8 +91,13 @@ export function settleEnding(
   settleCall(runtime, call, outcome, settlement, atMs);
 }
 
-function describeFailure({ timeoutMs }: CallSite, ending: Ending, isLate: boolean): string {
-  return isLate ? describeTimeout(timeoutMs) : readFailureText(ending);
+function describeFailure(
+  { timeoutMs }: CallSite,
+  ending: Ending,
+  isLate: boolean,
+): Pick<Settlement, 'failureText' | 'failureStatus'> {
+  if (isLate) return { failureText: describeTimeout(timeoutMs) };
+  return { failureText: readFailureText(ending), failureStatus: readFailureStatus(ending) };
 }
 
 /**

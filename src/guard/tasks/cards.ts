@@ -1,6 +1,13 @@
 /** The cards of a gear: opened by halts and questions, changed by answers and by time. */
 
-import { type Card, type CardEvent, changeCard, type QuestionCard, supervisorName } from '../../core/card.ts';
+import {
+  type Card,
+  type CardEvent,
+  changeCard,
+  gatewayName,
+  type QuestionCard,
+  supervisorName,
+} from '../../core/card.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { removeInput, storeInput } from '../approval/sealed-input.ts';
 import { formatInputLine } from '../approval/shown-input.ts';
@@ -93,7 +100,7 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
   const card =
     before && changeCard(before, event.type === 'card-answered' ? { wallMs: clock.wallMs(), ...event } : event);
   if (card !== undefined && card !== before) {
-    if (event.type === 'card-answered' && event.by !== supervisorName) runtime.counters?.countAnswer(event.answer);
+    if (event.type === 'card-answered' && !isOwn(event.by)) runtime.counters?.countAnswer(event.answer);
     runtime.store.putCard(card);
     if (card.kind === 'ask' && before?.state === 'open') {
       runtime.inputs.delete(id);
@@ -102,6 +109,11 @@ export function updateCard(runtime: Runtime, id: string, event: CardEvent): Card
     appendEntry(runtime, { type: 'card-changed', card }, { task: card.task }, event.atMs);
   }
   return card;
+}
+
+/** Whether a command has closed a card by itself. */
+function isOwn(by: string): boolean {
+  return by === supervisorName || by === gatewayName;
 }
 
 /** Ends a question that no call waits for any more: its card expires and its input is removed. */

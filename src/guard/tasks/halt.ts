@@ -42,7 +42,7 @@ export function halt(runtime: Runtime, task: TaskState, stop: Stop, name: string
   runtime.timeouts.endHalted();
   if (parent !== undefined) touchParent(runtime, parent, atMs);
   if (code === 'cancelled') return; // The program cancelled the task itself, so it gets no card.
-  const actions = runtime.haltActions ?? listCardActions(code);
+  const actions = ended.haltActions ?? runtime.haltActions ?? listCardActions(code);
   const { raise } = (actions.includes('retry_raised') && findRaise(ended, stop)) || {};
   const card: Card = {
     id: createCardId(runtime),

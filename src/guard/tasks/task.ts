@@ -1,5 +1,6 @@
 /** The internal state of a task: its position in the tree, its controls, and what ends with it. */
 
+import type { CardAction } from '../../core/card.ts';
 import { ownSession } from '../../core/cell-key.ts';
 import { bindTaskControls, type PanelTask, type TaskCells, type TaskControls } from '../../core/controls/panel.ts';
 import { findCode } from '../../core/controls/registry.ts';
@@ -43,6 +44,8 @@ export interface TaskState extends PanelTask {
   halt: Refusal | undefined;
   /** The card of the halt. */
   card?: string;
+  /** What a person may do after its halt, if not what the gear offers. */
+  haltActions?: readonly CardAction[];
   ended: boolean;
   /** Functions that abort signals and waits; called once when the task halts. */
   ending: Set<HaltListener> | undefined;

@@ -119,7 +119,7 @@ export function createEffectReader(store: CrossProcessStore, history: CardHistor
       case 'replan':
         return { sentence: `${who} handed it back for a new plan${words}.`, isInForce: false };
       case 'dismiss':
-        return { sentence: `${who} dismissed it.`, isInForce: false };
+        return { sentence: `${who} dismissed it${words}.`, isInForce: false };
     }
   };
 }

@@ -218,14 +218,7 @@ export function createSqliteConnection({
       runner.setMeta('time', JSON.stringify(time.save()));
     },
     read(prefix, most) {
-      const rows = attempt(() =>
-        file.db
-          .prepare(
-            'SELECT key, version, state FROM cells WHERE substr(key, 1, ?) = ? AND key >= ? AND state IS NOT NULL ' +
-              'ORDER BY key LIMIT ?',
-          )
-          .all(prefix.length, prefix, prefix, most),
-      );
+      const rows = attempt((current) => current.readCells(prefix, most));
       const read = (rows ?? []).map(({ key, version, state }) => ({
         key: String(key),
         version: Number(version),

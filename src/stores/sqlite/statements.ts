@@ -16,6 +16,10 @@ export function prepareStatements(db: DatabaseSync) {
       'SELECT key, version, state, crc FROM cells WHERE block >= ? AND version > ? ORDER BY version',
     ),
     maxVersion: db.prepare('SELECT max(version) AS version FROM cells WHERE block = (SELECT max(block) FROM cells)'),
+    readCells: db.prepare(
+      'SELECT key, version, state FROM cells WHERE key >= ? AND key < ? AND substr(key, 1, ?) = ? ' +
+        'AND state IS NOT NULL ORDER BY key LIMIT ?',
+    ),
     readCell: db.prepare('SELECT version, state, crc FROM cells WHERE key = ?'),
     count: db.prepare('SELECT count(*) AS n FROM cells'),
     updateInBlock: db.prepare(

@@ -51,6 +51,8 @@ export interface TransactionRunner {
   /** Reads the changes of other processes into the views; returns the keys of changed views. */
   refresh(): readonly string[];
   readCell(key: string): KnownCell | undefined;
+  /** The rows of the cells with a prefix, in the order of their keys. */
+  readCells(prefix: string, most: number): readonly Readonly<Record<string, unknown>>[];
   writeEntry(entry: PendingEntry): Entry;
   /** Writes traces in as few rows as possible. */
   writeTraces(entries: readonly PendingEntry[]): void;
@@ -271,6 +273,8 @@ export function createTransactionRunner(
     execute,
     refresh,
     readCell,
+    // Without an upper bound, a prefix that no key has would be looked for in all later keys.
+    readCells: (prefix, most) => statements.readCells.all(prefix, `${prefix}\u{10ffff}`, prefix.length, prefix, most),
     writeEntry,
     writeTraces,
     afterCommit() {

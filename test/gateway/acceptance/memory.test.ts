@@ -1,4 +1,4 @@
-/** The memory of a real gateway process: with 500 open streams, and over many requests. */
+/** The memory of a real gateway process: with 500 open streams, over many requests, and over many sessions. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { bin } from '../../harness/switchgear-bin.ts';
 import { ask, messageOf, sendJson, streamHead, streamTail, streamText } from '../harness.ts';
+import { apis, readFiles } from '../history.ts';
 
 const count = Number(process.env.GATEWAY_REQUESTS ?? 120) * 10;
 
@@ -27,7 +28,7 @@ function readMemory(pid: number): { readonly now: number; readonly most: number 
   return { now: read('VmRSS'), most: read('VmHWM') };
 }
 
-test('500 open streams need less than 250 MB, and requests leave nothing behind', {
+test('500 open streams and sessions with tools need less than 250 MB, and requests leave nothing behind', {
   skip: process.platform !== 'linux',
 }, async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchgear-memory-'));
@@ -59,7 +60,7 @@ test('500 open streams need less than 250 MB, and requests leave nothing behind'
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const port = Number(/:(\d+)\s*$/.exec(line.toString())?.[1]);
 
-  function send(task: string, isStream: boolean): Promise<Receiving> {
+  function send(task: string, isStream: boolean, body: object = ask): Promise<Receiving> {
     const headers = { ...(isStream && { 'x-stream': '1' }) };
     return new Promise((resolve, reject) => {
       const sent = request({
@@ -81,7 +82,7 @@ test('500 open streams need less than 250 MB, and requests leave nothing behind'
           text: once(answer, 'end').then(() => text),
         });
       });
-      sent.end(JSON.stringify({ ...ask, stream: isStream, system: 'a few words '.repeat(200) }));
+      sent.end(JSON.stringify({ ...body, stream: isStream, system: 'a few words '.repeat(200) }));
     });
   }
 
@@ -103,5 +104,18 @@ test('500 open streams need less than 250 MB, and requests leave nothing behind'
   const all = readMemory(child.pid!);
   assert.ok(all.now < half.most + 40, `${half.now} MB after ${count / 2} requests, ${all.now} MB after ${count}`);
   assert.ok(all.most < 250, `${all.most} MB`);
-  context.diagnostic(JSON.stringify({ withStreams, half, all, count }));
+
+  // Sessions with tools, three requests each.
+  let session = 0;
+  const converse = async () => {
+    while (session < count * 0.3) {
+      const at = ++session;
+      for (let turns = 2; turns <= 6; turns += 2)
+        await (await send(`w${at}`, false, apis.anthropic.body(`task ${at}`, readFiles(turns)))).text;
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, converse));
+  const withSessions = readMemory(child.pid!);
+  assert.ok(withSessions.most < 250, `${withSessions.most} MB after ${session} sessions`);
+  context.diagnostic(JSON.stringify({ withStreams, half, all, withSessions, count }));
 });

@@ -1,6 +1,6 @@
 /** Looks into a shared store once for all requests of one turn of the event loop. */
 
-import type { Store } from '../ports/store.ts';
+import type { Store } from '../../ports/store.ts';
 
 const fresh = new WeakSet<Store>();
 
