@@ -38,6 +38,8 @@ export const growthRetriesMax = 3;
 export const growthRetryMs = 400;
 /** How long a call waits in all for money that other calls have reserved. */
 export const reservationWaitMaxMs = 30_000;
+/** A refused call that may come again within this time gets a status after which clients do so. */
+export const briefWaitMs = 10_000;
 /** How often the spending of a running call is saved. */
 export const ledgerSaveMs = 200;
 /** The part of what is left that one whole answer may reserve, if it is more than the model usually writes. */

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { endSentence } from '../core/messages/model-text.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { HttpError } from '../http/http-error.ts';
+import { briefWaitMs } from './limits.ts';
 import type { ApiShape, OwnAnswer, RequestFacts } from './shapes/shape.ts';
 import { jsonType } from './shapes/shape.ts';
 
@@ -38,13 +39,14 @@ export function sendCallError(response: ServerResponse, shape: ApiShape, error: 
 }
 
 /**
- * Sends the refusal of a call. A refusal that heals by itself, of an open circuit, has the status 503 and a time; any
- * other one has a status that clients do not retry.
+ * Sends the refusal of a call. A refusal that heals by itself, of an open circuit or within a moment, has the status 503
+ * and a time; any other one has a status that clients do not retry.
  */
 export function sendRefusal(response: ServerResponse, shape: ApiShape, refusal: Refusal, nowMs: number): void {
   const { code, retryAtMs, kind } = refusal;
   const message = describeRefusal(refusal);
-  if (kind === 'deny' && refusal.control === 'breaker') {
+  const isBrief = retryAtMs !== undefined && retryAtMs - nowMs <= briefWaitMs;
+  if (kind === 'deny' && (refusal.control === 'breaker' || isBrief)) {
     const secs = Math.max(1, Math.ceil(((retryAtMs ?? nowMs) - nowMs) / 1000));
     sendAnswer(response, shape.refuse(message, code, 503), { 'retry-after': `${secs}`, 'x-switchgear-code': code });
   } else sendAnswer(response, shape.refuse(message, code), { 'x-should-retry': 'false', 'x-switchgear-code': code });
