@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 const connections = 32;
 const rounds = Number(process.env.ROUNDS ?? 9);
 /** Rounds of calls before the first one that counts, so that all code is compiled. */
-const warmUp = 5;
+const warmUp = 2;
 const folder = mkdtempSync(join(tmpdir(), 'switchgear-gateway-bench-'));
 const bin = process.argv[2] ?? fileURLToPath(new URL('../bin/switchgear.cjs', import.meta.url));
 const childFile = fileURLToPath(new URL('./gateway-child.ts', import.meta.url));
@@ -158,8 +158,8 @@ try {
   console.log('| 32 connections | target | per second (median, range) | times bare | CPU µs each |');
   console.log('| --- | --- | --- | --- | --- |');
   for (const [label, isStream, count] of [
-    ['JSON', false, 3_200],
-    ['streams of 100 chunks', true, 960],
+    ['JSON', false, 12_800],
+    ['streams of 100 chunks', true, 2_560],
   ] as const) {
     const rates = new Map<string, number[]>(names.map((name) => [name, []]));
     const cpu = new Map<string, number[]>(names.map((name) => [name, []]));
