@@ -39,8 +39,8 @@ export function sendCallError(response: ServerResponse, shape: ApiShape, error: 
 }
 
 /**
- * Sends the refusal of a call. A refusal that heals by itself, of an open circuit or within a moment, has the status 503
- * and a time; any other one has a status that clients do not retry.
+ * Sends the refusal of a call. A refusal that heals by itself, of an open circuit or within a moment, has the status
+ * 503 and a time; any other one has a status that clients do not retry.
  */
 export function sendRefusal(response: ServerResponse, shape: ApiShape, refusal: Refusal, nowMs: number): void {
   const { code, retryAtMs, kind } = refusal;
