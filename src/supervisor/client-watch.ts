@@ -4,7 +4,7 @@ import { evictOldest } from '../core/bounded.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import type { Store } from '../ports/store.ts';
 import { type ClientProcess, findConnectedClient } from './client-process.ts';
-import { type ConnectionEnds, findPeer, isPeer } from './peer-process.ts';
+import { type ConnectionEnds, type FoundSocket, findPeerOf, findPeerSocket, hasSocketOpen } from './peer-process.ts';
 import { isRunning, type ProcessInfo, readProgramName } from './process-table.ts';
 import { type ClientIdentity, ClientRecords } from './recorded-agents.ts';
 
@@ -28,6 +28,7 @@ export class ClientWatch {
   readonly #known = new Map<number, Pick<ProcessInfo, 'pid' | 'began'>>();
   readonly #records: ClientRecords;
   #waiting = 0;
+  #isLooking = false;
   #last: Promise<void> = Promise.resolve();
   /** Milliseconds that were spent lately. */
   #spentMs = 0;
@@ -47,8 +48,7 @@ export class ClientWatch {
     if (this.#identified.has(connection) || this.#store.shared === undefined) return undefined;
     if (this.#waiting >= waitingMax || !this.#mayLook()) return undefined;
     this.#waiting++;
-    this.#last = this.#last.then(() => this.#look(connection));
-    return this.#last;
+    return this.#look(connection).finally(() => this.#waiting--);
   }
 
   #mayLook(): boolean {
@@ -59,31 +59,56 @@ export class ClientWatch {
   }
 
   async #look(connection: ConnectionEnds): Promise<void> {
-    const beganMs = systemClock.nowMs();
     try {
-      // The connections before it may have used up the time.
-      if (!this.#identified.has(connection) && this.#mayLook()) await this.#identify(connection);
+      const socket = await this.#findSocket(connection);
+      if (this.#isKnown(socket)) this.#identified.add(connection);
+      else await this.#lookInTurn(connection, socket);
     } catch {
       // The store is away: a later request tries again.
     }
-    this.#waiting--;
-    this.#spentMs += systemClock.nowMs() - beganMs;
   }
 
-  async #identify(connection: ConnectionEnds): Promise<void> {
-    if (!this.#isKnown(connection)) {
-      const peer = await findPeer(connection);
-      const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
-      const client = findConnectedClient(others);
-      if (client !== undefined) await this.#record(client);
+  /** Finds the sockets of all connections that come at once by one look. */
+  async #findSocket(connection: ConnectionEnds): Promise<FoundSocket> {
+    if (this.#isLooking) return findPeerSocket(connection);
+    this.#isLooking = true;
+    const beganMs = systemClock.nowMs();
+    try {
+      return await findPeerSocket(connection);
+    } finally {
+      this.#isLooking = false;
+      this.#spentMs += systemClock.nowMs() - beganMs;
     }
-    this.#identified.add(connection);
   }
 
-  #isKnown(connection: ConnectionEnds): boolean {
+  /** Looks through all processes, for one connection after the other. */
+  #lookInTurn(connection: ConnectionEnds, socket: FoundSocket): Promise<void> {
+    const look = async () => {
+      // The connections before it may have used up the time.
+      if (this.#identified.has(connection) || !this.#mayLook()) return;
+      const beganMs = systemClock.nowMs();
+      try {
+        if (!this.#isKnown(socket)) await this.#identify(socket);
+        this.#identified.add(connection);
+      } finally {
+        this.#spentMs += systemClock.nowMs() - beganMs;
+      }
+    };
+    const looked = this.#last.then(look);
+    this.#last = looked.catch(() => undefined);
+    return looked;
+  }
+
+  async #identify(socket: FoundSocket): Promise<void> {
+    const peer = await findPeerOf(socket);
+    const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
+    const client = findConnectedClient(others);
+    if (client !== undefined) await this.#record(client);
+  }
+
+  #isKnown(socket: FoundSocket): boolean {
     for (const [pid, known] of this.#known) if (!isRunning(known)) this.#known.delete(pid);
-    const pids = [...this.#known.keys()];
-    return pids.length > 0 && isPeer(connection, pids);
+    return socket.kind === 'socket' && hasSocketOpen(socket, [...this.#known.keys()]);
   }
 
   async #record(client: ClientProcess): Promise<void> {

@@ -1,6 +1,7 @@
 /** Finds the processes at the other end of a connection that does not leave a Linux system. */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -56,7 +57,7 @@ function plainAddress(address: string): string {
 }
 
 /** The socket at the other end of a connection, and its user. */
-interface PeerSocket {
+export interface PeerSocket {
   readonly kind: 'socket';
   readonly socket: string;
   readonly user: number;
@@ -67,29 +68,43 @@ export async function findPeer(
   connection: ConnectionEnds,
   bounds: PeerBounds = { processes: processesMax, files: peerFilesMax },
 ): Promise<Peer> {
-  const found = findSocket(connection);
+  return findPeerOf(await findPeerSocket(connection), bounds);
+}
+
+/** Finds all processes that have a socket open. */
+export async function findPeerOf(
+  found: FoundSocket,
+  bounds: PeerBounds = { processes: processesMax, files: peerFilesMax },
+): Promise<Peer> {
   return found.kind === 'socket' ? findOpener(found, bounds) : found;
 }
 
-/** Whether one of some processes has the other end of a connection open. */
-export function isPeer(connection: ConnectionEnds, pids: readonly number[]): boolean {
-  const found = findSocket(connection);
-  if (found.kind !== 'socket') return false;
-  return pids.some((pid) => hasOpen(pid, listNames(`/proc/${pid}/fd`) ?? [], found.socket));
+/** Whether one of some processes has a socket open. */
+export function hasSocketOpen({ socket }: PeerSocket, pids: readonly number[]): boolean {
+  return pids.some((pid) => hasOpen(pid, listNames(`/proc/${pid}/fd`) ?? [], socket));
 }
 
-function findSocket(connection: ConnectionEnds): PeerSocket | Exclude<Peer, { readonly kind: 'found' | 'hidden' }> {
+/** The socket at the other end of a connection, or why there is none. */
+export type FoundSocket = PeerSocket | Exclude<Peer, { readonly kind: 'found' | 'hidden' }>;
+
+/** Finds the socket at the other end of a connection. */
+export async function findPeerSocket(connection: ConnectionEnds): Promise<FoundSocket> {
   const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = connection;
   if (!isOfThisMachine(remoteAddress)) return { kind: 'unknown', reason: `the request came from ${remoteAddress}` };
-  const tables = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines);
-  if (tables.length === 0) return { kind: 'unknown', reason: 'this system does not show the process of a connection' };
   const locals = encodeEnd(remoteAddress, remotePort);
   const remotes = encodeEnd(localAddress, localPort);
-  const row = tables.find(([, local = '', remote = '']) => locals.includes(local) && remotes.includes(remote));
-  // A row without an inode belongs to a socket that no process has open.
-  const inode = row?.[9] ?? '0';
-  if (inode === '0') return { kind: 'gone' };
-  return { kind: 'socket', socket: `socket:[${inode}]`, user: Number(row?.[7]) };
+  let isShown = false;
+  for (const path of connectionTables) {
+    const table = await readTable(path);
+    isShown ||= table !== '';
+    const row = findRow(table, locals, remotes);
+    if (row === undefined) continue;
+    // A row without an inode belongs to a socket that no process has open.
+    const inode = row[9] ?? '0';
+    return inode === '0' ? { kind: 'gone' } : { kind: 'socket', socket: `socket:[${inode}]`, user: Number(row[7]) };
+  }
+  if (isShown) return { kind: 'gone' };
+  return { kind: 'unknown', reason: 'this system does not show the process of a connection' };
 }
 
 /** Finds the processes of a user that have a socket open; those of other users can rarely be looked into. */
@@ -107,14 +122,42 @@ async function findOpener({ socket, user }: PeerSocket, bounds: PeerBounds): Pro
   return { kind: 'hidden', reason: 'no process that shows its files has the connection open' };
 }
 
-/** The rows of a table of connections, as words. */
-function readLines(path: string): readonly (readonly string[])[] {
-  try {
-    const lines = readFileSync(path, 'latin1').split('\n').slice(1);
-    return lines.map((line) => line.trim().split(/\s+/));
-  } catch {
-    return []; // Another system, or one without IPv6.
+/** The connections of IPv4 and of IPv6. */
+const connectionTables = ['/proc/net/tcp', '/proc/net/tcp6'];
+
+/** Reads of tables that have not begun. */
+const nextReads = new Map<string, Promise<string>>();
+const lastReads = new Map<string, Promise<string>>();
+
+/**
+ * Reads a table of connections, one read after the other: the kernel takes milliseconds for it. All connections that
+ * are looked for before a read begins share it. Without the table, as on another system, its text is empty.
+ */
+function readTable(path: string): Promise<string> {
+  const next = nextReads.get(path);
+  if (next !== undefined) return next;
+  const before = lastReads.get(path) ?? Promise.resolve('');
+  const read = before.then(() => {
+    nextReads.delete(path);
+    return readFile(path, 'latin1').catch(() => '');
+  });
+  nextReads.set(path, read);
+  lastReads.set(path, read);
+  return read;
+}
+
+/** The row of a connection in a table, as words. */
+function findRow(table: string, locals: readonly string[], remotes: readonly string[]): readonly string[] | undefined {
+  for (const local of locals) {
+    for (const remote of remotes) {
+      const at = table.indexOf(` ${local} ${remote} `);
+      if (at === -1) continue;
+      const end = table.indexOf('\n', at);
+      const row = table.slice(table.lastIndexOf('\n', at) + 1, end === -1 ? table.length : end);
+      return row.trim().split(/\s+/);
+    }
   }
+  return undefined;
 }
 
 /** The ways in which the kernel writes one end: an IPv4 address may be mapped into IPv6. */

@@ -50,3 +50,29 @@ test('connections that come at once wait for a limited time, and not for all bef
   assert.ok(performance.now() - beganMs < 2_000, `${performance.now() - beganMs} ms`);
   assert.equal((await listRecordedClients(store)).records.length, 1);
 });
+
+test('many connections of one client that come at once are all known, and it is recorded once', { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-watch-'));
+  const store = sqliteStore({ path: join(folder, 'state.db') });
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connect = `require('node:net').connect(${port}, '127.0.0.1')`;
+  const child = spawn(process.execPath, ['-e', `for (let at = 0; at < 40; at++) ${connect}`]);
+  after(() => {
+    child.kill('SIGKILL');
+    server.close();
+    store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const connections: Socket[] = [];
+  server.on('connection', (socket) => connections.push(socket.on('error', () => undefined)));
+  while (connections.length < 40) await sleep(5);
+  const watch = new ClientWatch(store, { by: 'gateway', name: 'gateway' });
+  await Promise.all(connections.map((each) => watch.note(each)));
+  assert.deepEqual(
+    connections.map((each) => watch.note(each)),
+    connections.map(() => undefined),
+  );
+  assert.equal((await listRecordedClients(store)).records.length, 1);
+});
