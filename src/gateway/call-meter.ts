@@ -6,7 +6,16 @@ import type { StreamEvent } from '../http/event-stream.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { heldEventBytesMax, longEventTailBytes, outputTokensMin, wholeAnswerTokens } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
-import { type AnswerReader, asFields } from './shapes/shape.ts';
+import { type AnswerReader, asFields, type Fields } from './shapes/shape.ts';
+
+/** What the price of a call depends on. */
+interface PricedTokens {
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** The counts of the provider. */
+  readonly reported: Fields | undefined;
+}
 
 export class CallMeter {
   readonly #context: GatewayContext;
@@ -18,6 +27,8 @@ export class CallMeter {
   longestOutput: number;
   /** Bytes of a whole answer that have come. */
   wholeBytes = 0;
+  /** The last price, which is asked for several times. */
+  #lastPrice: (PricedTokens & { readonly cost: Cost }) | undefined;
   /** The event that passes unread because it is too long. */
   #longEvent: { head: string; tail: Buffer; length: number } | undefined;
 
@@ -67,11 +78,17 @@ export class CallMeter {
 
   /** The cost of the call if its answer has some tokens. */
   price(outputTokens: number): Cost {
-    const { task, facts } = this.#own;
-    const model = this.reader.model ?? facts.model;
-    const reported = this.reader.usage === undefined ? undefined : this.usage();
-    const usage = { ...reported, model, inputTokens: this.inputTokens, outputTokens };
-    return priceUsage(this.#context.runtime, usage, { task: task.id, session: task.session, agent: task.agent });
+    const { usage } = this.reader;
+    const model = this.reader.model ?? this.#own.facts.model;
+    const { inputTokens } = this;
+    const last = this.#lastPrice;
+    const isSame = last?.outputTokens === outputTokens && last.inputTokens === inputTokens;
+    if (isSame && last.reported === usage && last.model === model) return last.cost;
+    const { id: task, session, agent } = this.#own.task;
+    const counts = { ...(usage && this.usage()), model, inputTokens, outputTokens };
+    const cost = priceUsage(this.#context.runtime, counts, { task, session, agent });
+    this.#lastPrice = { outputTokens, inputTokens, reported: usage, model, cost };
+    return cost;
   }
 
   /** Reads one event, or the last part of one whose beginning has passed. */

@@ -54,13 +54,22 @@ export function noteError(runtime: Runtime, error: unknown): void {
   if (code === 'model_not_allowed' || code === 'rate_limit') noteRefused(runtime, code, message);
 }
 
-/** Waits until the rates of the key have room for a request; without rates there is no ticket. */
-export async function waitForTurn(
-  { runtime }: GatewayContext,
+/** Waits until the rates of the key have room for a request; undefined without rates. */
+export function waitForTurn(
+  context: GatewayContext,
   { key, response }: GatewayCall,
   tokens: number,
-): Promise<RateTicket | undefined> {
+): Promise<RateTicket | undefined> | undefined {
   if (key?.requestsPerMinute === undefined && key?.tokensPerMinute === undefined) return undefined;
+  return waitForRates(context, key, response, tokens);
+}
+
+async function waitForRates(
+  { runtime }: GatewayContext,
+  key: KeyRecord,
+  response: ServerResponse,
+  tokens: number,
+): Promise<RateTicket | undefined> {
   const leaving = new AbortController();
   const leave = () => leaving.abort();
   response.once('close', leave);

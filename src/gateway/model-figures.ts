@@ -1,11 +1,10 @@
 /** Figures about models from finished calls, by which tokens are estimated before and during a call. */
 
 import { getOrCreate } from '../core/bounded.ts';
-import { readAnyTokens } from '../core/prices/any-tokens.ts';
 import { readCount } from '../core/read-count.ts';
 import type { PricedUsage } from '../guard/internal.ts';
 import { modelFiguresMax, outputTokensMin } from './limits.ts';
-import { type AnswerReader, asFields, type Fields, type RequestFacts } from './shapes/shape.ts';
+import { type AnswerReader, asFields, type Fields, type RequestFacts, readCounts } from './shapes/shape.ts';
 
 /** The figures of one model. */
 interface Figures {
@@ -76,7 +75,7 @@ export function createModelFigures(): ModelFigures {
     usualOutput: (model) => Math.max(outputTokensMin, Math.ceil(figuresOf(model).usualOutput)),
     readUsage(request, size, answer) {
       const model = answer.model ?? request.model;
-      const counts = answer.usage === undefined ? undefined : readAnyTokens(answer.usage);
+      const counts = readCounts(answer.usage);
       if (answer.isUsageFinal) return { ...(counts ?? { inputTokens: 0, outputTokens: 0 }), model };
       const written = countAnswer(request, answer.writtenLength);
       return {
@@ -88,7 +87,7 @@ export function createModelFigures(): ModelFigures {
       };
     },
     learn(request, size, answer) {
-      const counts = answer.isUsageFinal && answer.usage !== undefined ? readAnyTokens(answer.usage) : undefined;
+      const counts = answer.isUsageFinal ? readCounts(answer.usage) : undefined;
       if (counts === undefined) return;
       const figures = figuresOf(request.model);
       const move = (name: keyof Figures, value: number) => {

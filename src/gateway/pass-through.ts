@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { keyHeaders } from './keys/key-places.ts';
-import { passHeaders, type Upstream } from './upstreams.ts';
+import { addressOf, passHeaders, type Upstream } from './upstreams.ts';
 
 /**
  * Headers of the client that are not sent to the upstream. Among them are those that replace the method: with one, a
@@ -25,16 +25,38 @@ export function makeUpstreamHeaders(
   bodyLength?: number,
   isDecoded = false,
 ): string[] {
-  const own = Object.entries(upstream.headers);
-  const without = new Set([...(bodyLength === undefined ? passedBody : heldBody), ...own.map(([name]) => name)]);
-  if (isDecoded) without.add('content-encoding');
-  if (upstream.replacesKey === true) for (const name of keyHeaders) without.add(name);
+  const { own, without } = planHeaders(upstream, bodyLength !== undefined, isDecoded);
   const headers = passHeaders(request.rawHeaders, without);
-  headers.push('Host', upstream.baseUrl.host);
-  for (const [name, value] of own) headers.push(name, value);
+  headers.push('Host', addressOf(upstream.baseUrl).host);
+  headers.push(...own);
   if (bodyLength !== undefined) headers.push('Accept-Encoding', 'identity', 'Content-Length', `${bodyLength}`);
   else if (hasBody(request)) headers.push(...frameBody(request));
   return headers;
+}
+
+/** What is the same for all requests to an upstream: its own headers, and those of a client that are left out. */
+interface HeaderPlan {
+  /** Name and value in turn. */
+  readonly own: readonly string[];
+  readonly without: ReadonlySet<string>;
+}
+
+const headerPlans = new WeakMap<Upstream, Map<string, HeaderPlan>>();
+
+function planHeaders(upstream: Upstream, isHeld: boolean, isDecoded: boolean): HeaderPlan {
+  const plans = headerPlans.get(upstream) ?? new Map<string, HeaderPlan>();
+  headerPlans.set(upstream, plans);
+  const kind = `${isHeld} ${isDecoded}`;
+  let plan = plans.get(kind);
+  if (plan === undefined) {
+    const { headers, replacesKey } = upstream;
+    const without = new Set([...(isHeld ? heldBody : passedBody), ...Object.keys(headers)]);
+    if (isDecoded) without.add('content-encoding');
+    if (replacesKey === true) for (const name of keyHeaders) without.add(name);
+    plan = { own: Object.entries(headers).flat(), without };
+    plans.set(kind, plan);
+  }
+  return plan;
 }
 
 export function hasBody({ headers }: IncomingMessage): boolean {

@@ -158,11 +158,9 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
         return;
       }
       const size = measurePrompt(fields, body.length);
-      const ticket = await waitForTurn(
-        context,
-        call,
-        context.figures.estimateInput(facts.model, size) + outputTokensMin,
-      );
+      const needed = context.figures.estimateInput(facts.model, size) + outputTokensMin;
+      const turn = waitForTurn(context, call, needed);
+      const ticket = turn && (await turn);
       if (response.destroyed) return;
       run?.onCall();
       const bodies = conversation?.hints.length ? addHints(shape, fields, plain, conversation.hints) : { body, plain };

@@ -1,6 +1,7 @@
 /** Reads the target of a request to the gateway: its task, the provider, and what kind of path it is. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { evictOldest } from '../core/bounded.ts';
 import type { ProviderName } from './providers.ts';
 import { findShape } from './shapes/index.ts';
 import type { ApiShape } from './shapes/shape.ts';
@@ -29,8 +30,29 @@ const freePaths: readonly (readonly [string, RegExp])[] = [
   ['POST', /^\/v1\/responses\/input_tokens$/],
 ];
 
+/** The part of a target that its method and path alone decide. */
+interface ReadPath extends Pick<RequestTarget, 'task' | 'url' | 'spelled' | 'kind' | 'shape'> {}
+
+/** Paths that were read last: a client sends the same one again and again. */
+const readPaths = new Map<string, ReadPath>();
+const readPathsMax = 500;
+const readPathLengthMax = 300;
+
 /** Reads a target; undefined if it is no plain path. */
 export function readTarget(method: string, url: string, headers: IncomingHttpHeaders): RequestTarget | undefined {
+  const key = `${method} ${url}`;
+  const known = readPaths.get(key);
+  const path = known ?? readPath(method, url);
+  if (path === undefined) return undefined;
+  // A query may hold a key, which is not kept.
+  if (known === undefined && key.length <= readPathLengthMax && !url.includes('?')) {
+    evictOldest(readPaths, readPathsMax);
+    readPaths.set(key, path);
+  }
+  return { ...path, provider: findProvider(path.spelled, path.shape, headers) };
+}
+
+function readPath(method: string, url: string): ReadPath | undefined {
   if (!isPlainPath(url)) return undefined;
   const [prefix, encoded] = taskPrefix.exec(url) ?? [];
   const rest = prefix === undefined ? url : url.slice(prefix.length);
@@ -45,7 +67,6 @@ export function readTarget(method: string, url: string, headers: IncomingHttpHea
     ...(task !== undefined && { task }),
     url: rest,
     spelled: query === -1 ? spelled : `${spelled}${rest.slice(query)}`,
-    provider: findProvider(spelled, shape, headers),
     kind: shape !== undefined ? 'model' : isFree ? 'free' : 'unpriced',
     ...(shape && { shape }),
   };

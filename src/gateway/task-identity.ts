@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { getOrCreate } from '../core/bounded.ts';
 import { cleanLine } from '../core/foreign-text.ts';
 import type { PayingKey } from '../ports/policy.ts';
 import { asFields, type Fields, readText } from './shapes/shape.ts';
@@ -107,11 +108,17 @@ function readName(value: unknown): string | undefined {
   return name.length <= nameMax ? name : digest(name);
 }
 
-/** The key of a request by its digest. The key itself is never kept. */
+/** The key of a request by its digest. The key itself is never stored. */
 function digestKey(headers: IncomingHttpHeaders): string {
   const key = headers['x-api-key'] ?? headers.authorization ?? headers['x-goog-api-key'];
-  return key === undefined ? 'no-key' : `key-${digest(String(key)).slice(0, 12)}`;
+  if (key === undefined) return 'no-key';
+  const text = String(key);
+  return `key-${getOrCreate(keyDigests, text, keyDigestsMax, () => digest(text).slice(0, 12))}`;
 }
+
+/** The digests of the last keys. */
+const keyDigests = new Map<string, string>();
+const keyDigestsMax = 100;
 
 function digest(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);

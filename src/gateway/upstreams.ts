@@ -24,15 +24,16 @@ export interface Upstream {
 
 /** Raw headers, name and value in turn, without those of the connection and without some others. */
 export function passHeaders(raw: readonly string[], without: ReadonlySet<string>): string[] {
-  const named = new Set<string>();
+  let named: Set<string> | undefined;
   for (let at = 0; at < raw.length; at += 2) {
     if (raw[at]!.toLowerCase() !== 'connection') continue;
+    named ??= new Set();
     for (const name of raw[at + 1]!.split(',')) named.add(name.trim().toLowerCase());
   }
   const passed: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase();
-    if (!hopHeaders.has(name) && !named.has(name) && !without.has(name)) passed.push(raw[at]!, raw[at + 1]!);
+    if (!hopHeaders.has(name) && named?.has(name) !== true && !without.has(name)) passed.push(raw[at]!, raw[at + 1]!);
   }
   return passed;
 }

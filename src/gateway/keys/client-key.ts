@@ -32,5 +32,6 @@ function listClientKeys({ headers, url = '' }: IncomingMessage): readonly string
   const { authorization } = headers;
   const bearer = authorization === undefined ? undefined : authorization.replace(/^bearer[ \t]+/i, '');
   const given = [bearer, headers['x-api-key'], headers['x-goog-api-key'], headers['api-key']];
-  return [...given, ...listKeyParameters(url)].flatMap((each) => (each === undefined ? [] : [String(each).trim()]));
+  const texts = given.filter((each) => each !== undefined).map((each) => String(each).trim());
+  return url.includes('?') ? [...texts, ...listKeyParameters(url).map((each) => each.trim())] : texts;
 }

@@ -3,7 +3,7 @@
  * stream ends well, and how a refusal is said. A further API is one file of this shape and one line in `index.ts`.
  */
 
-import { readAnyTokens } from '../../core/prices/any-tokens.ts';
+import { readAnyTokens, type TokenCounts } from '../../core/prices/any-tokens.ts';
 import type { LongEvent } from './long-event.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -205,9 +205,21 @@ export function mergeCounts(before: Fields | undefined, counts: unknown): Fields
   return given.length === 0 ? before : { ...before, ...Object.fromEntries(given) };
 }
 
+const readUsages = new WeakMap<Fields, TokenCounts | 'none'>();
+
+/** The tokens of a usage that an answer has reported; a usage is never changed, so it is read once. */
+export function readCounts(usage: Fields | undefined): TokenCounts | undefined {
+  if (usage === undefined) return undefined;
+  const known = readUsages.get(usage);
+  if (known !== undefined) return known === 'none' ? undefined : known;
+  const counts = readAnyTokens(usage);
+  readUsages.set(usage, counts ?? 'none');
+  return counts;
+}
+
 /** Whether counts say anything: some providers report zeros, or values that are no numbers. */
 export function hasCounts(usage: Fields | undefined): boolean {
-  return usage !== undefined && readAnyTokens(usage) !== undefined;
+  return readCounts(usage) !== undefined;
 }
 
 /** The type of an error of OpenAI's APIs by its status. */
