@@ -205,16 +205,16 @@ export function mergeCounts(before: Fields | undefined, counts: unknown): Fields
   return given.length === 0 ? before : { ...before, ...Object.fromEntries(given) };
 }
 
-const readUsages = new WeakMap<Fields, TokenCounts | 'none'>();
+let lastUsage: Fields | undefined;
+let lastCounts: TokenCounts | undefined;
 
-/** The tokens of a usage that an answer has reported; a usage is never changed, so it is read once. */
+/** The tokens of a usage that an answer has reported. A usage is asked for several times in a row, and never changes. */
 export function readCounts(usage: Fields | undefined): TokenCounts | undefined {
-  if (usage === undefined) return undefined;
-  const known = readUsages.get(usage);
-  if (known !== undefined) return known === 'none' ? undefined : known;
-  const counts = readAnyTokens(usage);
-  readUsages.set(usage, counts ?? 'none');
-  return counts;
+  if (usage !== lastUsage) {
+    lastCounts = usage && readAnyTokens(usage);
+    lastUsage = usage;
+  }
+  return lastCounts;
 }
 
 /** Whether counts say anything: some providers report zeros, or values that are no numbers. */
