@@ -57,7 +57,7 @@ export function passStream(source: Readable, response: ServerResponse, meter: Ca
     const { events, bytes, offset, part } = batch;
     while (batch.next < events.length) {
       const event = events[batch.next++]!;
-      batch.offset += event.raw.length;
+      batch.offset += event.length;
       meter.readEvent(event);
       if (gate.isUsedUp) break;
     }

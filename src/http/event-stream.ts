@@ -1,43 +1,64 @@
 /** Server-sent events, split where they end. The bytes of each event are kept, so that it can pass unchanged. */
 
+/** Bytes that came at once, or that were put together from parts. */
+class Piece {
+  readonly bytes: Buffer;
+  /** Every byte as one character. */
+  readonly characters: string;
+  /** Whether the characters are the text. */
+  readonly isAscii: boolean;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.characters = bytes.toString('latin1');
+    this.isAscii = !/[\u0080-\u00ff]/.test(this.characters);
+  }
+
+  readText({ from, to }: Place): string {
+    return this.isAscii ? this.characters.slice(from, to) : this.bytes.toString('utf8', from, to);
+  }
+}
+
 /** One event, with the empty line that ends it. Its fields are read when they are asked for. */
 export class StreamEvent {
-  readonly #bytes: Buffer;
-  /** Every byte as one character. */
-  readonly #characters: string;
+  readonly #piece: Piece;
+  readonly #place: Place;
   readonly #isRead: boolean;
 
-  constructor(bytes: Buffer, characters: string, isRead: boolean) {
-    this.#bytes = bytes;
-    this.#characters = characters;
+  constructor(piece: Piece, place: Place, isRead: boolean) {
+    this.#piece = piece;
+    this.#place = place;
     this.#isRead = isRead;
   }
 
+  /** In bytes. */
+  get length(): number {
+    return this.#place.to - this.#place.from;
+  }
+
   get raw(): Buffer {
-    return this.#bytes;
+    return this.#piece.bytes.subarray(this.#place.from, this.#place.to);
   }
 
   /** The lines of the data. */
   get data(): readonly Buffer[] {
-    return this.#find('data').map(({ from, to }) => this.#bytes.subarray(from, to));
+    return this.#find('data').map(({ from, to }) => this.#piece.bytes.subarray(from, to));
   }
 
   /** The lines of the data as one text; undefined if the event has no data. */
   get text(): string | undefined {
-    const lines = this.#find('data').map(({ from, to }) => {
-      const line = this.#characters.slice(from, to);
-      return isAscii(line) ? line : this.#bytes.toString('utf8', from, to);
-    });
-    return lines.length < 2 ? lines[0] : lines.join('\n');
+    const places = this.#find('data');
+    const first = places[0] && this.#piece.readText(places[0]);
+    return places.length < 2 ? first : places.map((each) => this.#piece.readText(each)).join('\n');
   }
 
   get id(): string | undefined {
     const last = this.#find('id').at(-1);
-    return last && this.#bytes.toString('utf8', last.from, last.to);
+    return last && this.#piece.readText(last);
   }
 
   get retryMs(): number | undefined {
-    const numbers = this.#find('retry').map(({ from, to }) => this.#characters.slice(from, to));
+    const numbers = this.#find('retry').map(({ from, to }) => this.#piece.characters.slice(from, to));
     const last = numbers.findLast((each) => /^\d{1,9}$/.test(each));
     return last === undefined ? undefined : Number(last);
   }
@@ -45,10 +66,11 @@ export class StreamEvent {
   /** The values of a field, as places in the bytes. */
   #find(name: string): readonly Place[] {
     if (!this.#isRead) return [];
-    const characters = this.#characters;
+    const { characters } = this.#piece;
+    const { from: start, to: stop } = this.#place;
     const found: Place[] = [];
-    for (let at = characters.startsWith(byteOrderMark) ? byteOrderMark.length : 0; at < characters.length; ) {
-      const end = findLineEnd(characters, at);
+    for (let at = start + (characters.startsWith(byteOrderMark, start) ? byteOrderMark.length : 0); at < stop; ) {
+      const end = findLineEnd(characters, at, stop);
       if (characters.startsWith(name, at)) {
         const after = at + name.length;
         const from = characters.startsWith(': ', after) ? after + 2 : after + 1;
@@ -86,7 +108,8 @@ export class EventSplitter {
   /** Takes the next bytes; returns the events that they complete. Lines end with LF, CR LF or CR. */
   push(chunk: Buffer): readonly StreamEvent[] {
     const events: StreamEvent[] = [];
-    const characters = chunk.toString('latin1');
+    const piece = new Piece(chunk);
+    const { characters } = piece;
     let began = 0;
     // An LF that belongs to the CR before it is kept with the next event.
     let at = this.#isAfterReturn && characters[0] === '\n' ? 1 : 0;
@@ -100,7 +123,7 @@ export class EventSplitter {
       this.#isLineEmpty = true;
       at = next;
       if (isEventEnd) {
-        events.push(this.#complete(chunk, characters, began, at));
+        events.push(this.#complete(piece, began, at));
         began = at;
       }
       if (feed !== -1 && feed < at) feed = characters.indexOf('\n', at);
@@ -112,13 +135,12 @@ export class EventSplitter {
     return events;
   }
 
-  #complete(chunk: Buffer, characters: string, from: number, to: number): StreamEvent {
+  #complete(piece: Piece, from: number, to: number): StreamEvent {
     const isRead = !this.#isTaken;
     this.#isTaken = false;
-    const part = chunk.subarray(from, to);
-    if (from > 0 || this.#held.length === 0) return new StreamEvent(part, characters.slice(from, to), isRead);
-    const bytes = Buffer.concat([...this.#held, part]);
-    return new StreamEvent(bytes, bytes.toString('latin1'), isRead);
+    if (from > 0 || this.#held.length === 0) return new StreamEvent(piece, { from, to }, isRead);
+    const whole = new Piece(Buffer.concat([...this.#held, piece.bytes.subarray(from, to)]));
+    return new StreamEvent(whole, { from: 0, to: whole.bytes.length }, isRead);
   }
 
   /** The bytes before the event that is not complete; that event is held. */
@@ -144,12 +166,11 @@ export class EventSplitter {
   }
 }
 
-/** Where a line ends: at its CR or LF, or at the end of the text. */
-function findLineEnd(characters: string, at: number): number {
-  const feed = characters.indexOf('\n', at);
-  const line = characters.slice(at, feed === -1 ? undefined : feed);
+/** Where a line ends: at its CR or LF, or at the end of the event. */
+function findLineEnd(characters: string, at: number, stop: number): number {
+  const rest = characters.slice(at, stop);
+  const feed = rest.indexOf('\n');
+  const line = feed === -1 ? rest : rest.slice(0, feed);
   const back = line.indexOf('\r');
   return at + (back === -1 ? line.length : back);
 }
-
-const isAscii = (characters: string) => !/[\u0080-\u00ff]/.test(characters);
