@@ -208,7 +208,7 @@ export function mergeCounts(before: Fields | undefined, counts: unknown): Fields
 let lastUsage: Fields | undefined;
 let lastCounts: TokenCounts | undefined;
 
-/** The tokens of a usage that an answer has reported. A usage is asked for several times in a row, and never changes. */
+/** The tokens of a usage that an answer has reported. The last one is kept: it is asked for several times in a row. */
 export function readCounts(usage: Fields | undefined): TokenCounts | undefined {
   if (usage !== lastUsage) {
     lastCounts = usage && readAnyTokens(usage);
