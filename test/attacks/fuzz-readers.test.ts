@@ -31,7 +31,7 @@ const brackets = '['.repeat(6_000) + ']'.repeat(6_000);
 /** Hostile values as JSON: none is what a reader expects. */
 const hostile = [
   brackets,
-  '{"a":'.repeat(3_000) + '1' + '}'.repeat(3_000),
+  `${'{"a":'.repeat(3_000)}1${'}'.repeat(3_000)}`,
   '{"toString":1,"valueOf":1}',
   '[{"toString":1}]',
   '{"__proto__":{"toString":1}}',

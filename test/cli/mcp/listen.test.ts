@@ -131,7 +131,6 @@ test('a client on stdio that is gone ends the proxy and its session; no secret i
     else if (exchange.method === 'GET') exchange.response.writeHead(405).end();
     else exchange.response.writeHead(202).end();
   });
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the command itself replaces it.
   const header = 'Authorization: Bearer ${DOCS_TOKEN}';
   const proxy = startProxy(['--url', server.url.href, '--header', header], { DOCS_TOKEN: 'secret-value' });
   let printed = '';

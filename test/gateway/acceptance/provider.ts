@@ -192,8 +192,11 @@ export function writeStream(planned: PlannedRequest) {
       return {
         head: event({ model, choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }),
         chunk: (at: number) => event({ model, choices: [{ index: 0, delta: { content: text(at) } }] }),
-        tail:
-          event({ model, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }) + reported + 'data: [DONE]\n\n',
+        tail: [
+          event({ model, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+          reported,
+          'data: [DONE]\n\n',
+        ].join(''),
       };
     case 'responses':
       return {

@@ -91,7 +91,6 @@ test('doctor finds proxies whose policy cannot be read, or whose store cannot be
   const servers = {
     nofile: start('--policy', '/nope.toml'),
     bad: start('--policy', 'bad.toml'),
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces it.
     byclient: start('--policy', '${workspaceFolder}/policy.toml'),
     nostore: start('--store', 'sqlite:bad.toml/x.db'),
     noaddress: { ...start(), env: { SWITCHGEAR_STORE: 'x.db' } },
