@@ -1,6 +1,9 @@
-/** Processes of the gateway bench: a provider with fixed answers, and a pass-through that looks at nothing. */
+/**
+ * Processes of the gateway bench: a provider with fixed answers, a pass-through that looks at nothing, and one that reads
+ * requests, answers and events as JSON and adds up usage, and does nothing else that a gateway does.
+ */
 
-import { Agent, createServer, request as sendRequest } from 'node:http';
+import { Agent, createServer, type Server, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 const [role = '', upstreamPort = ''] = process.argv.slice(2);
@@ -49,5 +52,55 @@ function createBarePassThrough(port: string) {
   });
 }
 
-const server = role === 'mock' ? createMock() : createBarePassThrough(upstreamPort);
+/** Tokens that have passed, as a gateway without any limit would count them. */
+let countedTokens = 0;
+
+function countUsage(text: string): void {
+  const { usage: reported } = JSON.parse(text) as { usage?: { total_tokens: number } | null };
+  countedTokens += reported?.total_tokens ?? 0;
+}
+
+function createReadingPassThrough(port: string) {
+  const agent = new Agent({ keepAlive: true, scheduling: 'lifo' });
+  return createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const body = Buffer.concat(parts);
+      const { stream: isStream } = JSON.parse(body.toString()) as { stream?: boolean };
+      const { method, url, headers } = request;
+      const options = { agent, host: '127.0.0.1', port, method, path: url, headers };
+      const sent = sendRequest(options, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        const pieces: Buffer[] = [];
+        let held = '';
+        answer.on('data', (piece: Buffer) => {
+          if (isStream !== true) return void pieces.push(piece);
+          const events = (held + piece.toString()).split('\n\n');
+          held = events.pop()!;
+          for (const event of events) if (event !== 'data: [DONE]') countUsage(event.slice('data: '.length));
+          response.write(piece);
+        });
+        answer.on('end', () => {
+          const whole = Buffer.concat(pieces);
+          if (isStream !== true) countUsage(whole.toString());
+          response.end(whole);
+        });
+      });
+      sent.on('error', () => response.destroy());
+      sent.end(body);
+    });
+  });
+}
+
+const servers: Readonly<Record<string, () => Server>> = {
+  mock: createMock,
+  bare: () => createBarePassThrough(upstreamPort),
+  reading: () => createReadingPassThrough(upstreamPort),
+};
+const server = servers[role]!();
 server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));
+process.once('SIGTERM', () => {
+  console.log(`${countedTokens} tokens`);
+  process.exit();
+});

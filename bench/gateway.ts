@@ -1,9 +1,9 @@
 /**
  * Model calls through `switchgear gateway` with a key, metering, budgets, loop check, breakers and a SQLite file,
- * beside a bare `node:http` pass-through and Portkey, which is installed in a temporary folder: JSON answers and
- * streams of 100 chunks on 32 connections, and the time of a call on one connection. All in one run, in turns:
- * `npm run bench:gateway [BIN]`. With `taskset` the process under test has one core, and the provider and the clients
- * have another.
+ * beside a bare `node:http` pass-through, one that only reads what passes, and Portkey, which is installed in a
+ * temporary folder: JSON answers and streams of 100 chunks on 32 connections, and the time of a call on one connection.
+ * All in one run, in turns: `npm run bench:gateway [BIN]`. With `taskset` the process under test has one core, and the
+ * provider and the clients have another.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -130,6 +130,7 @@ const keyArgs = [bin, 'gateway', 'key', 'add', 'bench', '--budget', '$90000/day'
 const key = spawnSync(process.execPath, keyArgs, { cwd: folder, env: { PATH: process.env.PATH, HOME: folder } });
 const targets: Record<string, Target> = {
   bare: { ...(await start(0, [childFile, 'bare', String(mock.port)])), headers: [] },
+  reading: { ...(await start(0, [childFile, 'reading', String(mock.port)])), headers: [] },
   switchgear: {
     ...(await start(0, [bin, 'gateway', '--port', '0', '--upstream', upstream, '--store', store, ...limits])),
     headers: [],
