@@ -142,7 +142,7 @@ export function createGatewayTasks(
   async function load(identity: TaskIdentity): Promise<TaskState> {
     const { id, parent } = identity;
     if (parent !== undefined) await find(aboveOf(identity, parent));
-    const spent = await halts.load(id, ledger!.load(id));
+    const spent = await halts.load(id, ledger!);
     return use(id) ?? open(identity, spent);
   }
 
