@@ -57,6 +57,8 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
   const changed = new Set<TaskState>();
   /** Tasks whose running calls have cost more since they were stored. */
   const growing = new Set<TaskState>();
+  /** Resolves when the store has what was given to it last. */
+  let stored: Promise<unknown> = Promise.resolve();
 
   function save(task: TaskState): void {
     if (changed.size === 0) setImmediate(flush);
@@ -81,13 +83,14 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
       const adds = amounts
         .map((amount, at) => ({ key: keys[at]!, amount, keepMs }))
         .filter(({ amount }) => amount !== 0);
-      if (adds.length > 0) void shared!.commit({ adds, queueIfUnavailable: true });
+      if (adds.length > 0) stored = shared!.commit({ adds, queueIfUnavailable: true });
     }
   }
 
   return {
     async load(id) {
       flush();
+      await stored;
       try {
         const [micros = 0, tokens = 0, modelCalls = 0] = await shared.readCounters!(keysOf(id));
         // A call that ran when its task was handed back may have cost less than it was stored with.
