@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createTaskLedger } from '../../src/gateway/task-ledger.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
-import { bothStores, testOn } from '../stores/both-stores.ts';
+import { bothStores, testOn, until } from '../stores/both-stores.ts';
 import { ask, messageOf, openGateway, sendJson, streamHead, streamTail, streamText } from './harness.ts';
 
 const { kinds, newPlace } = bothStores();
@@ -101,6 +101,25 @@ for (const [name, openStore] of Object.entries(kinds)) {
       ledger.save(task());
       assert.equal((await ledger.load('b')).tokens, 110);
       await endOfTurn();
+    },
+  );
+
+  testOn(name)(
+    `calls without a price count past a restart, and close the card of a halt that is over: ${name}`,
+    async (context) => {
+      const place = newPlace();
+      const statuses: number[] = [];
+      for (const maxModelCalls of [2, 2, 2, 9]) {
+        const store = await openStore(place);
+        const gateway = await openGateway(context, { gear: { store }, limits: { maxModelCalls } });
+        statuses.push((await gateway.post('/task/a/v1/images/generations', {})).status);
+        if (maxModelCalls > 2)
+          await until(() => store.cards().every(({ kind, state }) => kind !== 'halt' || state !== 'open'));
+        await gateway.close();
+        await store.shared.settled();
+        store.close();
+      }
+      assert.deepEqual(statuses, [200, 200, 402, 200]);
     },
   );
 }
