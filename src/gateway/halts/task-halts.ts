@@ -127,12 +127,14 @@ export function createTaskHalts(runtime: Runtime): TaskHalts {
         halt !== undefined && (await readAnswer(shared!, halt.card)) === 'replan' ? halt.card : undefined;
       const card = handedBack.get(id) ?? answered;
       handedBack.delete(id);
+      if (halt !== undefined && halt.card !== card) loaded.set(id, halt);
       if (card !== undefined && card !== stored.handedBack) {
-        const change = (found: StoredHalts) => (found.handedBack === card ? undefined : { handedBack: card });
+        // A halt with another card is that of a gateway that goes on refusing the task.
+        const change = ({ halt: other, handedBack: last }: StoredHalts) =>
+          last === card ? undefined : { handedBack: card, ...(other?.card !== card && { halt: other }) };
         await write(id, keepHandedBackMs, change, ledger.relieve(id, total));
         return zero;
       }
-      if (halt !== undefined && halt.card !== card) loaded.set(id, halt);
       return total;
     },
     follow(task, id, keepMs) {

@@ -112,6 +112,26 @@ for (const [name, openStore] of Object.entries(kinds)) {
     assert.equal(await again.call(), 200, 'an answer that no gateway saw holds after a restart');
   });
 
+  testOn(name)(
+    `the card of another gateway closes with it after the task was handed back: ${name}`,
+    async (context) => {
+      const open = setUp(context);
+      const gateway = await open(5);
+      await gateway.useUp();
+      const [card] = await gateway.listHalts();
+      const other = await open(5);
+      assert.equal(await other.call(), 402);
+      await until(async () => (await other.listHalts()).length === 2);
+      await other.store.shared.settled();
+      gateway.gear.cards.answer(card!.id, 'replan', 'ann');
+      await until(async () => (await gateway.call()) === 200);
+      assert.equal(await other.call(), 402, 'each gateway has a card of its own');
+      await other.close();
+      await other.store.shared.settled();
+      await until(async () => (await gateway.listHalts()).every(({ state }) => state === 'answered'));
+    },
+  );
+
   for (const [what, expired] of [
     [
       'its spending, as after a day without requests',
