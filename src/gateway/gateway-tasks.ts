@@ -53,7 +53,7 @@ export function createGatewayTasks(
   const halts = createTaskHalts(runtime);
 
   function isIdle({ usedAtMs, idleMs, task }: KnownTask, atMs: number): boolean {
-    return task.ended || atMs - usedAtMs > idleMs;
+    return task.ended || (atMs - usedAtMs > idleMs && !runsCall(task));
   }
 
   /** Ends tasks without requests, and, of too many, one more. */
@@ -72,8 +72,8 @@ export function createGatewayTasks(
     let first: [string, KnownTask] | undefined;
     for (const each of known) {
       first ??= each;
-      const { haltStop, children, cells } = each[1].task;
-      if (haltStop === undefined && !children?.size && cells.budget.state.reservedTokens === 0) return each;
+      const { task } = each[1];
+      if (task.haltStop === undefined && !task.children?.size && !runsCall(task)) return each;
     }
     return first;
   }
@@ -142,7 +142,7 @@ export function createGatewayTasks(
   async function load(identity: TaskIdentity): Promise<TaskState> {
     const { id, parent } = identity;
     if (parent !== undefined) await find(aboveOf(identity, parent));
-    const spent = await halts.load(id, ledger!.load(id));
+    const spent = await halts.load(id, ledger!);
     return use(id) ?? open(identity, spent);
   }
 
@@ -169,6 +169,10 @@ export function createGatewayTasks(
       return found;
     },
   };
+}
+
+function runsCall({ cells }: TaskState): boolean {
+  return cells.budget.state.reservedTokens > 0;
 }
 
 function aboveOf(identity: TaskIdentity, id: string): TaskIdentity {

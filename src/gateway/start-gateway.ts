@@ -256,6 +256,8 @@ async function passUnpriced(
     args: [],
     signal: closing.signal,
     begin(relayed) {
+      context.ledger?.save(task);
+      context.tasks.goOn?.(task);
       if (response.destroyed) {
         relayed.settleMetered({ cancelled: true }, undefined);
         return;

@@ -6,8 +6,8 @@
 import type { Cost } from '../core/action.ts';
 import { cellKey } from '../core/cell-key.ts';
 import type { Runtime, TaskState } from '../guard/internal.ts';
-import type { Store } from '../ports/store.ts';
-import { ledgerSaveMs } from './limits.ts';
+import type { CounterAdd, Store } from '../ports/store.ts';
+import { ledgerSaveMs, namedTaskIdleMs } from './limits.ts';
 
 const units = ['micros', 'tokens', 'modelCalls'] as const;
 
@@ -24,6 +24,8 @@ export interface LedgerPlace {
 export interface TaskLedger {
   /** Reads what a task has spent before; nothing if the store does not answer. */
   load(id: string): Promise<TaskSpend>;
+  /** What relieves a task of what it has spent, for the transaction that hands it back. */
+  relieve(id: string, spent: TaskSpend): readonly CounterAdd[];
   /** Begins to store the spending of a task. */
   follow(task: TaskState, place: LedgerPlace, spent: TaskSpend): void;
   /** Adds to what the running calls of a task have cost so far, and saves it soon. */
@@ -55,6 +57,8 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
   const changed = new Set<TaskState>();
   /** Tasks whose running calls have cost more since they were stored. */
   const growing = new Set<TaskState>();
+  /** Resolves when the store has what was given to it last. */
+  let stored: Promise<unknown> = Promise.resolve();
 
   function save(task: TaskState): void {
     if (changed.size === 0) setImmediate(flush);
@@ -79,19 +83,25 @@ export function createTaskLedger({ store, clock }: Pick<Runtime, 'store' | 'cloc
       const adds = amounts
         .map((amount, at) => ({ key: keys[at]!, amount, keepMs }))
         .filter(({ amount }) => amount !== 0);
-      if (adds.length > 0) void shared!.commit({ adds, queueIfUnavailable: true });
+      if (adds.length > 0) stored = shared!.commit({ adds, queueIfUnavailable: true });
     }
   }
 
   return {
     async load(id) {
       flush();
+      await stored;
       try {
         const [micros = 0, tokens = 0, modelCalls = 0] = await shared.readCounters!(keysOf(id));
-        return { micros, tokens, modelCalls };
+        // A call that ran when its task was handed back may have cost less than it was stored with.
+        return { micros: Math.max(0, micros), tokens: Math.max(0, tokens), modelCalls };
       } catch {
         return nothing; // The store is away: the task counts for itself.
       }
+    },
+    relieve(id, spent) {
+      const keys = keysOf(id);
+      return units.map((unit, at) => ({ key: keys[at]!, amount: -spent[unit], keepMs: namedTaskIdleMs }));
     },
     follow(task, place, saved) {
       followed.set(task, { ...place, keys: keysOf(place.id), saved, micros: 0, tokens: 0 });

@@ -40,9 +40,9 @@ export function passHeaders(raw: readonly string[], without: ReadonlySet<string>
 
 /** Connections to upstreams, kept open between requests. A connection that is silent for too long is broken. */
 export function createConnections(silenceMs: number) {
-  // The agent has the same time limit as each request, so that Node does not set it anew for each of them.
-  const silence = { timeout: silenceMs };
-  const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true, ...silence } as const;
+  // With the time limit of its requests, an agent would leave a shorter one that an upstream announces for an idle
+  // connection (`Keep-Alive: timeout=5`) on the connection while the next request uses it.
+  const options = { keepAlive: true, scheduling: 'lifo', maxSockets: socketsMax, noDelay: true } as const;
   const http = new HttpAgent(options);
   const https = new HttpsAgent(options);
   return {
@@ -55,7 +55,7 @@ export function createConnections(silenceMs: number) {
         const fail = (error: Error) => reject(Object.assign(error, { upstreamHost: host }));
         const request = (isTls ? requestHttps : requestHttp)({
           agent: isTls ? https : http,
-          ...{ host: hostname, port, setHost: false, ...silence },
+          ...{ host: hostname, port, setHost: false, timeout: silenceMs },
           method: call.method,
           path: joinPaths(pathname, url),
           headers: call.headers as unknown as OutgoingHttpHeaders,

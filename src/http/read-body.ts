@@ -26,7 +26,10 @@ export function readBody(
       }
     };
     request.on('data', take);
-    request.on('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)));
+    request.on('end', () => {
+      resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+      parts.length = 0; // The request keeps its listeners until its answer has ended.
+    });
     request.on('error', reject);
     const leave = () => request.readableEnded || reject(new Error('the client left before its request was complete'));
     if (request.destroyed) leave();

@@ -179,7 +179,7 @@ export interface SharedStore {
   watch(listener: (hint: StoreHint) => void): () => void;
   /** Calls a listener with the kind and duration of each operation of the store; returns a function that removes it. */
   measure?(listener: (operation: string, ms: number) => void): () => void;
-  /** Closes the view of a cell; the stored state stays. */
+  /** Closes the view of a cell, unless changes of it are on their way; the stored state stays. */
   evict?(key: string): void;
   /** Resolves once all transactions and entries so far are stored, or the store is unavailable. */
   settled(): Promise<void>;

@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createTaskLedger } from '../../src/gateway/task-ledger.ts';
 import { sqliteStore } from '../../src/stores/sqlite/index.ts';
+import { bothStores, testOn, until } from '../stores/both-stores.ts';
 import { ask, messageOf, openGateway, sendJson, streamHead, streamTail, streamText } from './harness.ts';
+
+const { kinds, newPlace } = bothStores();
 
 const streaming = { 'content-type': 'text/event-stream' };
 
@@ -80,6 +83,46 @@ test('what a stream has written is stored while it runs, for a gateway that is k
   const { tokens, micros } = task('gw-a').cells.budget.state;
   assert.deepEqual(await ledger.load('gw-a'), { tokens, micros, modelCalls: 1 });
 });
+
+for (const [name, openStore] of Object.entries(kinds)) {
+  testOn(name)(
+    `a task that ends and begins anew at once goes on with all that it has spent: ${name}`,
+    async (context) => {
+      const store = await openStore(newPlace());
+      const { post, runtime, task } = await openGateway(context, {
+        gear: { store },
+        answer: (_, response) => sendJson(response, messageOf('hi', 100, 10)),
+      });
+      context.after(() => store.close());
+      assert.equal((await post('/task/a/v1/messages', ask)).status, 200);
+      await store.shared.settled();
+      const ledger = createTaskLedger(runtime)!;
+      ledger.follow(task(), { id: 'b', keepMs: 60_000 }, { micros: 0, tokens: 0, modelCalls: 0 });
+      ledger.save(task());
+      assert.equal((await ledger.load('b')).tokens, 110);
+      await endOfTurn();
+    },
+  );
+
+  testOn(name)(
+    `calls without a price count past a restart, and close the card of a halt that is over: ${name}`,
+    async (context) => {
+      const place = newPlace();
+      const statuses: number[] = [];
+      for (const maxModelCalls of [2, 2, 2, 9]) {
+        const store = await openStore(place);
+        const gateway = await openGateway(context, { gear: { store }, limits: { maxModelCalls } });
+        statuses.push((await gateway.post('/task/a/v1/images/generations', {})).status);
+        if (maxModelCalls > 2)
+          await until(() => store.cards().every(({ kind, state }) => kind !== 'halt' || state !== 'open'));
+        await gateway.close();
+        await store.shared.settled();
+        store.close();
+      }
+      assert.deepEqual(statuses, [200, 200, 402, 200]);
+    },
+  );
+}
 
 const long = 'x'.repeat(1_400_000);
 const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;

@@ -140,6 +140,20 @@ test('an upstream that is silent before its answer is a failure, which is not tr
   assert.deepEqual({ micros, reservedMicros }, { micros: 0, reservedMicros: 0 });
 });
 
+test('an upstream that keeps idle connections briefly may take longer to answer', async (context) => {
+  const ports = new Set<number | undefined>();
+  const { post } = await openGateway(context, {
+    answer(_, response) {
+      const isFirst = ports.size === 0;
+      ports.add(response.socket?.remotePort);
+      response.setHeader('keep-alive', 'timeout=2');
+      setTimeout(() => sendJson(response, messageOf('hi', 10, 10)), isFirst ? 0 : 1_300);
+    },
+  });
+  for (let at = 0; at < 2; at++) assert.equal((await post('/task/a/v1/messages', ask)).status, 200);
+  assert.equal(ports.size, 1, 'the second call used the connection of the first one');
+});
+
 test('an upstream that falls silent or breaks off within a stream is a failure of that model', async (context) => {
   let isSilent = true;
   const { post, received } = await openGateway(context, {

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { HttpError } from '../../src/http/http-error.ts';
 import { readBody } from '../../src/http/read-body.ts';
 
@@ -50,6 +52,33 @@ test('a body of several parts is read as a whole, and each part is reported', as
   const result = await waitForResult(results);
   assert.equal(result.status === 'fulfilled' && result.value.toString(), 'abcde');
   assert.deepEqual(sizes, [3, 2]);
+});
+
+test('the parts of a body are not held beside it while its request is answered', async (context) => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const held: IncomingMessage[] = [];
+  const length = 4 * 1024 * 1024;
+  const { socket, results } = await open(context, (request) => {
+    held.push(request);
+    return readBody(request, length);
+  });
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`);
+  for (let at = 0; at < 64; at++) {
+    socket.write(Buffer.alloc(length / 64));
+    await sleep(1);
+  }
+  const result = await waitForResult(results);
+  assert.ok(result.status === 'fulfilled' && held.length === 1);
+  let grown = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 100 && grown > 1.5 * length; tries++) {
+    await sleep(10);
+    collectGarbage();
+    grown = process.memoryUsage().arrayBuffers - before;
+  }
+  assert.ok(grown <= 1.5 * length, `${grown} bytes are held`);
 });
 
 for (const [title, head] of [

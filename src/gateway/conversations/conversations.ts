@@ -111,8 +111,10 @@ export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conv
   }
 
   function save({ id, calls, hints, task }: Conversation): void {
-    const { haltStop: stop, halt: refusal } = task;
-    const halted = stop !== undefined && refusal !== undefined && { halt: { stop, refusal } };
+    const { haltStop: stop, halt: refusal, card } = task;
+    // A halt without a card is that of the task above it, or is stored.
+    const isOwn = stop !== undefined && refusal !== undefined && card !== undefined;
+    const halted = isOwn && { halt: { stop, refusal } };
     stored?.save(id, { calls, hints: [...hints], ...halted });
   }
 

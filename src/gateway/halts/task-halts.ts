@@ -7,8 +7,8 @@ import { type Card, gatewayName } from '../../core/card.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import { onHalt, type Runtime, type TaskState, updateCard } from '../../guard/internal.ts';
 import { ownerPrefix, type ProcessLiveness } from '../../ports/published-tasks.ts';
-import type { SharedStore, Store } from '../../ports/store.ts';
-import type { TaskSpend } from '../task-ledger.ts';
+import type { CellUpdate, CounterAdd, SharedStore, Store } from '../../ports/store.ts';
+import type { TaskLedger, TaskSpend } from '../task-ledger.ts';
 
 /** The halt of a task: its card, and the process that refuses the task's calls. */
 interface TaskHalt {
@@ -27,8 +27,6 @@ interface StoredHalts {
   readonly halt?: TaskHalt | undefined;
   /** The card of the halt that a person has handed back. */
   readonly handedBack?: string | undefined;
-  /** What the task had spent then; only what came later counts. */
-  readonly base?: TaskSpend | undefined;
 }
 
 export interface TaskHalts {
@@ -36,8 +34,8 @@ export interface TaskHalts {
   findHandedBack(task: TaskState): { readonly task: TaskState; readonly card: string } | undefined;
   /** Notes that the task of an id begins anew, since a person has answered the card of its halt. */
   handBack(id: string, card: string): void;
-  /** What a task has spent since it was handed back, of all that it has spent. */
-  load(id: string, spent: Promise<TaskSpend>): Promise<TaskSpend>;
+  /** Reads what a task has spent, and relieves it of that if a person has handed it back since. */
+  load(id: string, ledger: TaskLedger): Promise<TaskSpend>;
   /** Begins to note the halt of a task, which was loaded before. */
   follow(task: TaskState, id: string, keepMs: number): void;
   /** Closes the card of an earlier halt: a call of the task begins. */
@@ -60,16 +58,21 @@ export function createTaskHalts(runtime: Runtime): TaskHalts {
   /** Halts that this process enforces. */
   const enforced = new Map<string, { readonly task: TaskState; readonly keepMs: number }>();
 
-  /** Stores what a change makes of the halts of a task. */
+  /** Stores what a change makes of the halts of a task; undefined: neither that nor the counters change. */
   function write(
     id: string,
     keepMs: number,
-    change: (stored: StoredHalts) => StoredHalts,
+    change: (stored: StoredHalts) => StoredHalts | undefined,
+    adds: readonly CounterAdd[] = [],
   ): Promise<unknown> | undefined {
     const key = keyOf(id);
     const cell = store.cell<StoredHalts>(key, () => none, { keepMs });
-    const update = (stored: unknown) => ({ state: change((stored as StoredHalts | null) ?? none) });
-    return shared?.commit({ changes: [{ cell, update }], queueIfUnavailable: true }).then(() => shared.evict?.(key));
+    const update = (stored: StoredHalts | null): CellUpdate<StoredHalts> => {
+      const state = change(stored ?? none);
+      return state === undefined ? 'refuse' : { state };
+    };
+    const changes = [{ cell, update } as never];
+    return shared?.commit({ changes, adds, queueIfUnavailable: true }).then(() => shared.evict?.(key));
   }
 
   function isAnswered(card: string): boolean {
@@ -117,19 +120,22 @@ export function createTaskHalts(runtime: Runtime): TaskHalts {
       return undefined;
     },
     handBack: (id, card) => void (shared && handedBack.set(id, card)),
-    async load(id, spent) {
-      const [stored, total] = await Promise.all([read(shared!, id), spent]);
+    async load(id, ledger) {
+      const [stored, total] = await Promise.all([read(shared!, id), ledger.load(id)]);
       const { halt } = stored;
       const answered =
         halt !== undefined && (await readAnswer(shared!, halt.card)) === 'replan' ? halt.card : undefined;
       const card = handedBack.get(id) ?? answered;
       handedBack.delete(id);
+      if (halt !== undefined && halt.card !== card) loaded.set(id, halt);
       if (card !== undefined && card !== stored.handedBack) {
-        await write(id, keepBaseMs, (found) => (found.handedBack === card ? found : { handedBack: card, base: total }));
+        // A halt with another card is that of a gateway that goes on refusing the task.
+        const change = ({ halt: other, handedBack: last }: StoredHalts) =>
+          last === card ? undefined : { handedBack: card, ...(other?.card !== card && { halt: other }) };
+        await write(id, keepHandedBackMs, change, ledger.relieve(id, total));
         return zero;
       }
-      if (halt !== undefined && halt.card !== card) loaded.set(id, halt);
-      return stored.base === undefined ? total : subtract(total, stored.base);
+      return total;
     },
     follow(task, id, keepMs) {
       const halt = loaded.get(id);
@@ -151,8 +157,8 @@ export function createTaskHalts(runtime: Runtime): TaskHalts {
 
 /** How often a gateway looks whether the one that has halted a task still runs. */
 const lookAgainMs = 2_000;
-/** How long the part of its spending that a task was relieved of is kept: longer than the spending itself. */
-const keepBaseMs = 48 * 3_600_000;
+/** How long the card of a task that was handed back is kept. */
+const keepHandedBackMs = 24 * 3_600_000;
 
 function keyOf(id: string): string {
   return cellKey('gateway-halt', id);
@@ -191,9 +197,4 @@ async function isEnforced(
   } catch {
     return true; // Look again later.
   }
-}
-
-function subtract(total: TaskSpend, base: TaskSpend): TaskSpend {
-  const left = (unit: keyof TaskSpend) => Math.max(0, total[unit] - base[unit]);
-  return { micros: left('micros'), tokens: left('tokens'), modelCalls: left('modelCalls') };
 }

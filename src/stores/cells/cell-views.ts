@@ -36,6 +36,8 @@ export interface Views {
   /** Sets the stored text of another file, whose versions cannot be compared with the known one. */
   resetStored(view: View, version: number, text: string | undefined): void;
   remove(key: string): void;
+  /** Removes a view without pending transactions: the store plans them with it. */
+  evict(key: string): void;
   clear(): void;
   /** The last written state, which no other code refers to; the next change of the cell need not parse its text. */
   reusable: ReusableState | undefined;
@@ -171,6 +173,7 @@ export function createViews(onUnreadable: OnUnreadable): Views {
     setStored,
     resetStored,
     remove: (key) => void all.delete(key),
+    evict: (key) => void (all.get(key)?.pending.size || all.delete(key)),
     clear: () => all.clear(),
     reusable: undefined,
   };

@@ -49,7 +49,7 @@ export function createSharedStore(parts: RedisParts, openCell: Store['cell']): S
     size: async () => ({ ...(await countEntries(parts)), entriesMax: parts.journalMax }),
     watch: monitor.watch,
     measure: monitor.measure,
-    evict: views.remove,
+    evict: (key) => writer.tails.has(key) || views.evict(key),
     settled: () => waitUntilIdle(parts),
   };
 }

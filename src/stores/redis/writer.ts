@@ -55,6 +55,8 @@ export interface RedisWriter {
   readonly overflowed: number;
   /** The number of transactions that are not settled. */
   readonly active: number;
+  /** The last one of them on each cell: transactions on one cell run in order, so that they do not race. */
+  readonly tails: ReadonlyMap<string, unknown>;
 }
 
 /** The options of `createRedisWriter`. */
@@ -106,8 +108,7 @@ class TransactionWriter implements RedisWriter {
   readonly #unconfirmed = createUnconfirmed();
   readonly #overflow: RedisOverflow;
   readonly #swap: Swap;
-  /** The last transaction on each cell: transactions on one cell run in order, so that they do not race. */
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly tails = new Map<string, Promise<unknown>>();
   #queued: Transaction[] = [];
   readonly #removals: Removals;
   /** The number of the last transaction. */
@@ -210,9 +211,8 @@ class TransactionWriter implements RedisWriter {
   }
 
   drop(key: string): void {
-    const before = this.#tails.get(key);
     const remove = () => this.#removals.remove(key);
-    this.#runInTurn([key], before === undefined ? remove() : before.then(remove));
+    this.#runInTurn([key], this.tails.get(key)?.then(remove) ?? remove());
   }
 
   retryOverflow(): Promise<void> {
@@ -222,7 +222,7 @@ class TransactionWriter implements RedisWriter {
   /** Runs a transaction after earlier transactions of this process on the same cells. */
   #commitInTurn(transaction: Transaction, counted: boolean): Promise<TransactionResult> {
     const { changes = [] } = transaction;
-    const before = changes.flatMap(({ cell }) => this.#tails.get(cell.key) ?? []);
+    const before = changes.flatMap(({ cell }) => this.tails.get(cell.key) ?? []);
     const promise =
       before.length === 0
         ? this.#start(transaction, counted)
@@ -236,10 +236,10 @@ class TransactionWriter implements RedisWriter {
   /** Lets later transactions on these cells wait for this one. */
   #runInTurn(keys: readonly string[], promise: Promise<unknown>): void {
     this.#active++;
-    for (const key of keys) this.#tails.set(key, promise);
+    for (const key of keys) this.tails.set(key, promise);
     void promise.then(() => {
       this.#active--;
-      for (const key of keys) if (this.#tails.get(key) === promise) this.#tails.delete(key);
+      for (const key of keys) if (this.tails.get(key) === promise) this.tails.delete(key);
     });
   }
 

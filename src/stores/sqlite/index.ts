@@ -198,7 +198,7 @@ function createShared(parts: StoreParts, retain: RetentionLimits): SharedStore {
     }),
     watch: monitor.watch,
     measure: monitor.measure,
-    evict: views.remove,
+    evict: views.evict,
     settled: writer.settled,
   };
 }

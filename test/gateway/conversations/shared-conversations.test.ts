@@ -1,6 +1,7 @@
 /** Conversations that several gateways see, one after the other or in turn: on SQLite and Redis. */
 
 import assert from 'node:assert/strict';
+import { haltByOperator } from '../../../src/guard/tasks/halt.ts';
 import { bothStores, testOn } from '../../stores/both-stores.ts';
 import { messageOf, openGateway, sendJson } from '../harness.ts';
 import { apis, failCalls, readFiles, repeatCall } from '../history.ts';
@@ -74,4 +75,28 @@ for (const [name, open] of Object.entries(kinds)) {
     assert.equal(entries.filter(({ type }) => type === 'call-observed').length, 5 + 13);
     assert.equal(entries.filter(({ type }) => type === 'breaker-opened').length, 1);
   });
+
+  testOn(name)(
+    `a task that is halted while its conversation is read halts that for no longer: ${name}`,
+    async (context) => {
+      const place = newPlace();
+      const store = await open(place);
+      const { read } = store.shared;
+      const gateway = await openGateway(context, { answer, gear: { store } });
+      assert.equal((await gateway.post(`/task/t${path}`, body('go', readFiles(1)))).status, 200);
+      store.shared.read = async (prefix, most) => {
+        const found = await read(prefix, most);
+        if (prefix.startsWith('gateway-conversation/')) haltByOperator(gateway.runtime, [gateway.task('gw-t')], 'stop');
+        return found;
+      };
+      assert.equal((await gateway.post(`/task/t${path}`, body('go', readFiles(2)))).status, 402);
+      await gateway.close();
+      await store.shared.settled();
+      store.close();
+      const second = await open(place);
+      context.after(() => second.close());
+      const restarted = await openGateway(context, { answer, gear: { store: second } });
+      assert.equal((await restarted.post(`/task/t${path}`, body('go', readFiles(3)))).status, 200);
+    },
+  );
 }

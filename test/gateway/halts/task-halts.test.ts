@@ -111,4 +111,56 @@ for (const [name, openStore] of Object.entries(kinds)) {
     const again = await open(5);
     assert.equal(await again.call(), 200, 'an answer that no gateway saw holds after a restart');
   });
+
+  testOn(name)(
+    `the card of another gateway closes with it after the task was handed back: ${name}`,
+    async (context) => {
+      const open = setUp(context);
+      const gateway = await open(5);
+      await gateway.useUp();
+      const [card] = await gateway.listHalts();
+      const other = await open(5);
+      assert.equal(await other.call(), 402);
+      await until(async () => (await other.listHalts()).length === 2);
+      await other.store.shared.settled();
+      gateway.gear.cards.answer(card!.id, 'replan', 'ann');
+      await until(async () => (await gateway.call()) === 200);
+      assert.equal(await other.call(), 402, 'each gateway has a card of its own');
+      await other.close();
+      await other.store.shared.settled();
+      await until(async () => (await gateway.listHalts()).every(({ state }) => state === 'answered'));
+    },
+  );
+
+  for (const [what, expired] of [
+    [
+      'its spending, as after a day without requests',
+      ['micros', 'tokens', 'modelCalls'].map((unit) => `gateway-task/gw-a/${unit}`),
+    ],
+    ['the mark of the hand-back, as after days of work', ['gateway-halt/gw-a']],
+  ] as const) {
+    testOn(name)(
+      `a task that was handed back spends its new budget once if the store forgets ${what}: ${name}`,
+      async (context) => {
+        const open = setUp(context);
+        const gateway = await open(5);
+        await gateway.useUp();
+        const [card] = await gateway.listHalts();
+        gateway.gear.cards.answer(card!.id, 'replan', 'ann');
+        assert.equal(await gateway.call(), 200);
+        await gateway.close();
+        for (const key of expired) gateway.store.drop(key);
+        await gateway.store.shared.settled();
+        // Two calls fit into a budget; the first one was forgotten, or it counts.
+        const calls = [];
+        for (const _ of [1, 2, 3]) {
+          const next = await open(5);
+          calls.push(await next.call());
+          await next.close();
+          await next.store.shared.settled();
+        }
+        assert.deepEqual(calls, expired.length > 1 ? [200, 200, 402] : [200, 402, 402]);
+      },
+    );
+  }
 }
