@@ -1,6 +1,6 @@
 /**
- * Processes of the gateway bench: a provider with fixed answers, a pass-through that looks at nothing, and one that reads
- * requests, answers and events as JSON and adds up usage, and does nothing else that a gateway does.
+ * Processes of the gateway bench: a provider with fixed answers, a pass-through that looks at nothing, and one that
+ * reads requests, answers and events as JSON and adds up usage, and does nothing else that a gateway does.
  */
 
 import { Agent, createServer, type Server, request as sendRequest } from 'node:http';

@@ -44,7 +44,7 @@ export interface RunGatewayOptions {
 }
 
 /** The agents whose output shows nothing of their subagents: only their files do, a little later. */
-const silentAboutSubagents: ReadonlySet<string> = new Set(['gemini', 'opencode']);
+const silentAboutSubagents: ReadonlySet<string> = new Set(['codex', 'gemini', 'opencode']);
 /** The time between two signs of life. */
 const signEveryMs = 1_000;
 
