@@ -161,7 +161,10 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       const needed = context.figures.estimateInput(facts.model, size) + outputTokensMin;
       const turn = waitForTurn(context, call, needed);
       const ticket = turn && (await turn);
-      if (response.destroyed) return;
+      if (response.destroyed) {
+        ticket?.settle(0);
+        return;
+      }
       run?.onCall();
       const bodies = conversation?.hints.length ? addHints(shape, fields, plain, conversation.hints) : { body, plain };
       const rest = { upstream, shape, facts, size, task, conversation: conversation?.task, ...bodies };

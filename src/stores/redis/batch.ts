@@ -13,7 +13,7 @@ export function mergeTransactions(transactions: readonly Transaction[]): Transac
         update: (state: unknown) => updateUnopposed(transaction, at, update, state),
       }));
     }),
-    adds: transactions.flatMap(({ adds = [] }) => adds.map(({ key, amount }) => ({ key, amount }))),
+    adds: transactions.flatMap(({ adds = [] }) => adds.map(({ ceiling: _, ...add }) => add)),
     marks: transactions.flatMap(({ marks = [] }) => marks.map(({ most: _, ...mark }) => mark)),
     entries: transactions.flatMap((transaction) => (journaled.has(transaction) ? [] : (transaction.entries ?? []))),
     queueIfUnavailable: true,
