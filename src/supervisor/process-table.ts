@@ -1,6 +1,6 @@
 /** Lists the processes of this machine: from /proc if it exists, otherwise with `ps`. */
 
-import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { processesMax } from '../core/limits.ts';
 import { readRegularFile } from '../platform/regular-file.ts';
@@ -206,6 +206,19 @@ export function readPipeId(pid: number, descriptor: number): string | undefined 
     return undefined;
   }
 }
+
+/** Whether the standard input of a process may be a terminal: not if it is a file, a pipe or the null device. */
+export function mayTypeInto(pid: number): boolean {
+  try {
+    const input = statSync(`/proc/${pid}/fd/0`);
+    return input.isCharacterDevice() && input.rdev !== nullDevice;
+  } catch {
+    return true; // The process belongs to another user, or the system has no /proc.
+  }
+}
+
+/** The number of /dev/null on Linux. */
+const nullDevice = 0x103;
 
 /** Whether a process is suspended by a signal. */
 export function isSuspended(pid: number): boolean {
