@@ -17,7 +17,7 @@ export interface ClientProcess {
 
 /** Programs that start what a person or a machine asks for. */
 const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux(: \w+)?|screen|crond?|anacron|atd)$/i;
-/** Commands that send a request for the script or program above; after another program, a script of a person goes on. */
+/** Commands that send a request for what is above them; after another program, a script of a person goes on. */
 const transferName = /^(curl|wget|https?|xh)$/;
 const substituteName = /^(sudo|doas|su)$/;
 

@@ -61,7 +61,7 @@ export class ClientWatch {
     return this.#look(connection).finally(() => this.#waiting--);
   }
 
-  /** Whether the processes of a connection are recorded. A process that goes on with it after them is another client. */
+  /** Whether the processes of a connection are recorded. One that goes on with it after their end is not. */
   #isIdentified(connection: object): boolean {
     const identified = this.#identified.get(connection);
     if (identified === undefined) return false;

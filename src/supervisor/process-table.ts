@@ -249,8 +249,15 @@ export function readBootId(): string {
   return readProcFile(bootIdPath)?.toString('latin1').trim() ?? '';
 }
 
+let isCovered: boolean | undefined;
+
 /** Whether another file may be mounted over the id of the start, as by some containers and by a process that hides. */
 export function isBootIdCovered(): boolean {
+  isCovered ??= hasMountOverBootId();
+  return isCovered;
+}
+
+function hasMountOverBootId(): boolean {
   try {
     if (statfsSync(bootIdPath).type !== procFileSystem) return true;
   } catch {

@@ -83,7 +83,8 @@ test('a process that goes on with the connection of a client that has ended is a
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const handOn = `require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', socket] }).pid`;
+  const stdio = "{ detached: true, stdio: ['ignore', 'ignore', 'ignore', socket] }";
+  const handOn = `require('node:child_process').spawn('sleep', ['60'], ${stdio}).pid`;
   const code = `const socket = require('node:net').connect(${port}, '127.0.0.1');
     process.stdin.once('data', () => { console.log(${handOn}); process.exit(); });`;
   const first = spawn(process.execPath, ['-e', code]);
