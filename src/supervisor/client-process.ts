@@ -5,8 +5,8 @@
 
 import { basename } from 'node:path';
 import { type ProcessChain, readProcessChain } from './process-chain.ts';
-import { hasProcessFiles, type ProcessInfo, readCommandLine, readPipeId } from './process-table.ts';
-import { isBridge, recognizeCommand, shellName } from './recognize-command.ts';
+import { hasProcessFiles, mayTypeInto, type ProcessInfo, readCommandLine, readPipeId } from './process-table.ts';
+import { type CommandKind, isBridge, recognizeCommand, shellName } from './recognize-command.ts';
 
 export interface ClientProcess {
   /** The program, scripts and bridges between it and the proxy, and the agent CLI above it. */
@@ -16,8 +16,8 @@ export interface ClientProcess {
 }
 
 /** Programs that start what a person or a machine asks for. */
-const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux(: \w+)?|screen)$/i;
-/** Commands that send a request for a script; after another program, a script of a person goes on. */
+const sessionName = /^(systemd|launchd|init|login|sshd(-session)?|tmux(: \w+)?|screen|crond?|anacron|atd)$/i;
+/** Commands that send a request for what is above them; after another program, a script of a person goes on. */
 const transferName = /^(curl|wget|https?|xh)$/;
 const substituteName = /^(sudo|doas|su)$/;
 
@@ -39,8 +39,8 @@ export function findConnectedClient(pids: readonly number[]): ClientProcess | un
   const clients = chains.map(({ links }) => {
     const words = readCommandLine(links[0]!.pid);
     const user = isBridge(words) ? findClientAbove(links) : undefined;
-    const scripts = transferName.test(basename(words[0] ?? '')) ? findScripts(links.slice(1)) : [];
-    const above = user?.processes ?? [...scripts, ...findAgent(links.slice(1))];
+    const senders = transferName.test(basename(words[0] ?? '')) ? findSenders(links.slice(1)) : [];
+    const above = user?.processes ?? [...senders, ...findAgent(links.slice(1))];
     return { processes: [links[0]!, ...above], application: user?.application ?? findApplication(links) };
   });
   const processes = clients.flatMap((each) => each.processes);
@@ -59,7 +59,7 @@ function findClientAbove(links: readonly ProcessInfo[]): ClientProcess | undefin
     const words = readCommandLine(link.pid);
     const kind = recognizeCommand(words);
     if (kind === 'launcher' || kind === 'shell command') continue;
-    if (kind === 'interactive shell' && link.hasTerminal) break;
+    if (isPersonsShell(link, kind)) break;
     const ownInput = readPipeId(link.pid, 0);
     const isSameInput = input !== undefined && ownInput === input;
     if (isScript(words, link)) {
@@ -76,22 +76,30 @@ function findClientAbove(links: readonly ProcessInfo[]): ClientProcess | undefin
   return scripts.length === 0 ? undefined : { processes: scripts };
 }
 
-/** Finds the scripts that run a command: an agent may be a script that sends its requests by curl. */
-function findScripts(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
+/** Finds the scripts that run a command, or else the program: an agent may send its requests by curl. */
+function findSenders(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
   const scripts: ProcessInfo[] = [];
   for (const link of links) {
+    if (link.pid === 1 || sessionName.test(link.name)) break;
     const words = readCommandLine(link.pid);
+    const kind = recognizeCommand(words);
     if (isScript(words, link)) scripts.push(link);
-    else if (!/^(launcher|shell command)$/.test(recognizeCommand(words))) break;
+    else if (kind === 'program' && scripts.length === 0) return [link];
+    else if (!/^(launcher|shell command)$/.test(kind)) break;
   }
   return scripts;
 }
 
 /** Whether a process is a shell with a script, or one that reads its commands from a file or a pipe. */
-function isScript(words: readonly string[], { hasTerminal }: ProcessInfo): boolean {
+function isScript(words: readonly string[], link: ProcessInfo): boolean {
   if (!shellName.test(basename(words[0] ?? ''))) return false;
   const kind = recognizeCommand(words);
-  return kind === 'program' || (kind === 'interactive shell' && !hasTerminal);
+  return kind === 'program' || (kind === 'interactive shell' && !isPersonsShell(link, kind));
+}
+
+/** Whether a process is a shell in which a person types commands at a terminal. */
+function isPersonsShell({ pid, hasTerminal }: ProcessInfo, kind: CommandKind): boolean {
+  return kind === 'interactive shell' && hasTerminal && mayTypeInto(pid);
 }
 
 /** Finds the nearest agent CLI, which programs below it are tools of; none if a person started them in a terminal. */
@@ -99,7 +107,7 @@ function findAgent(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
   for (const link of links) {
     const kind = recognizeCommand(readCommandLine(link.pid));
     if (kind === 'agent') return [link];
-    if (kind === 'interactive shell' && link.hasTerminal) return [];
+    if (isPersonsShell(link, kind)) return [];
   }
   return [];
 }
@@ -108,5 +116,8 @@ function findAgent(links: readonly ProcessInfo[]): readonly ProcessInfo[] {
 function findApplication(links: readonly ProcessInfo[]): ProcessInfo | undefined {
   const isPart = ({ pid }: ProcessInfo) => readCommandLine(pid).some((word) => word.startsWith('--type='));
   const at = links.findIndex((link) => !isPart(link));
-  return at > 0 && links[at]!.pid !== 1 ? links[at] : undefined;
+  const main = at > 0 ? links[at] : undefined;
+  // A command with such an option may be started in a terminal.
+  if (main === undefined || main.pid === 1 || sessionName.test(main.name)) return undefined;
+  return isPersonsShell(main, recognizeCommand(readCommandLine(main.pid))) ? undefined : main;
 }

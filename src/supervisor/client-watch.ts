@@ -16,16 +16,26 @@ export const knownClientsMax = 64;
 /** Connections that wait until others were looked for. */
 const waitingMax = 64;
 
+/** How often the processes of a connection are looked at: they may have handed it on and ended. */
+const lookAgainMs = 1_000;
+
+type KnownProcess = Pick<ProcessInfo, 'pid' | 'began'>;
+
+/** A connection whose processes are recorded; none if they are not of this machine. */
+interface IdentifiedConnection {
+  readonly processes: readonly KnownProcess[];
+  lookedMs: number;
+}
+
 /** The name of an agent is that of its program, unless it is given. */
 export type WatchedListener = Omit<ClientIdentity, 'agent'> & { readonly agent?: string | undefined };
 
 export class ClientWatch {
   readonly #store: Store;
   readonly #listener: WatchedListener;
-  /** Connections whose client is recorded, or is not of this machine. */
-  readonly #identified = new WeakSet<object>();
+  readonly #identified = new WeakMap<object, IdentifiedConnection>();
   /** Recorded clients by process id. */
-  readonly #known = new Map<number, Pick<ProcessInfo, 'pid' | 'began'>>();
+  readonly #known = new Map<number, KnownProcess>();
   readonly #records: ClientRecords;
   #waiting = 0;
   #isLooking = false;
@@ -45,10 +55,22 @@ export class ClientWatch {
    * some of them are left for a later request.
    */
   note(connection: ConnectionEnds): Promise<void> | undefined {
-    if (this.#identified.has(connection) || this.#store.shared === undefined) return undefined;
+    if (this.#store.shared === undefined || this.#isIdentified(connection)) return undefined;
     if (this.#waiting >= waitingMax || !this.#mayLook()) return undefined;
     this.#waiting++;
     return this.#look(connection).finally(() => this.#waiting--);
+  }
+
+  /** Whether the processes of a connection are recorded. One that goes on with it after their end is not. */
+  #isIdentified(connection: object): boolean {
+    const identified = this.#identified.get(connection);
+    if (identified === undefined) return false;
+    const nowMs = systemClock.nowMs();
+    if (identified.processes.length === 0 || nowMs - identified.lookedMs < lookAgainMs) return true;
+    identified.lookedMs = nowMs;
+    if (identified.processes.some(isRunning)) return true;
+    this.#identified.delete(connection);
+    return false;
   }
 
   #mayLook(): boolean {
@@ -61,8 +83,7 @@ export class ClientWatch {
   async #look(connection: ConnectionEnds): Promise<void> {
     try {
       const socket = await this.#findSocket(connection);
-      if (this.#isKnown(socket)) this.#identified.add(connection);
-      else await this.#lookInTurn(connection, socket);
+      if (!this.#identifyKnown(connection, socket)) await this.#lookInTurn(connection, socket);
     } catch {
       // The store is away: a later request tries again.
     }
@@ -88,8 +109,7 @@ export class ClientWatch {
       if (this.#identified.has(connection) || !this.#mayLook()) return;
       const beganMs = systemClock.nowMs();
       try {
-        if (!this.#isKnown(socket)) await this.#identify(socket);
-        this.#identified.add(connection);
+        if (!this.#identifyKnown(connection, socket)) await this.#identify(connection, socket);
       } finally {
         this.#spentMs += systemClock.nowMs() - beganMs;
       }
@@ -99,16 +119,25 @@ export class ClientWatch {
     return looked;
   }
 
-  async #identify(socket: FoundSocket): Promise<void> {
+  async #identify(connection: object, socket: FoundSocket): Promise<void> {
     const peer = await findPeerOf(socket);
     const others = peer.kind === 'found' ? peer.pids.filter((pid) => pid !== process.pid) : [];
     const client = findConnectedClient(others);
+    // The processes have ended, and may have handed the connection on.
+    if (client === undefined && others.length > 0) return;
     if (client !== undefined) await this.#record(client);
+    const processes = others.flatMap((pid) => client?.processes.find((each) => each.pid === pid) ?? []);
+    this.#identified.set(connection, { processes, lookedMs: systemClock.nowMs() });
   }
 
-  #isKnown(socket: FoundSocket): boolean {
+  /** Identifies a connection if a recorded client has it open. */
+  #identifyKnown(connection: object, socket: FoundSocket): boolean {
     for (const [pid, known] of this.#known) if (!isRunning(known)) this.#known.delete(pid);
-    return socket.kind === 'socket' && hasSocketOpen(socket, [...this.#known.keys()]);
+    if (socket.kind !== 'socket') return false;
+    const known = [...this.#known.values()].find(({ pid }) => hasSocketOpen(socket, pid));
+    if (known === undefined) return false;
+    this.#identified.set(connection, { processes: [known], lookedMs: systemClock.nowMs() });
+    return true;
   }
 
   async #record(client: ClientProcess): Promise<void> {

@@ -7,7 +7,7 @@
 import { agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { Store } from '../ports/store.ts';
 import { type ProcessChain, readProcessChain } from './process-chain.ts';
-import { findProcess, hasEnvironmentMark, isEarlier, type ProcessInfo } from './process-table.ts';
+import { findUnlessHidden, hasEnvironmentMark, isEarlier, type ProcessInfo } from './process-table.ts';
 import {
   listRecordedClients,
   listRecordedHosts,
@@ -113,7 +113,10 @@ function fromClient(
 /** Whether a recorded process runs on this machine. Inside another PID namespace it cannot be seen, and may run. */
 function isRunningHere(recorded: RecordedProcess): boolean {
   if (!isHere(recorded)) return false;
-  return !isSameNamespace(recorded) || findProcess(recorded.pid)?.began === recorded.began;
+  if (!isSameNamespace(recorded)) return true;
+  // A process that has left the tree can hide the agent from what it starts.
+  const found = findUnlessHidden(recorded.pid);
+  return found === 'hidden' || found?.began === recorded.began;
 }
 
 /** Whether the processes of a run can be looked up from here. */
@@ -236,7 +239,7 @@ function findDoubt(running: readonly GuardedAgent[], { links, isComplete }: Proc
   if (!isComplete) return 'its parent processes cannot be read';
   if (!links[0]!.hasTerminal) return 'it has no terminal';
   const agents = running.flatMap((agent) => agent.process ?? agent.supervisor ?? []);
-  if (agents.some((agent) => !isSameNamespace(agent))) return 'an agent runs in another PID namespace';
+  if (agents.some((agent) => !isSameNamespace(agent))) return 'an agent runs in another PID or time namespace';
   // An editor starts the terminals of a person and those of its agent in the same way.
   const applications = running.flatMap(({ application }) => application ?? []);
   if (applications.some((each) => links.some((link) => isSameProcess(each, link))))

@@ -79,9 +79,9 @@ export async function findPeerOf(
   return found.kind === 'socket' ? findOpener(found, bounds) : found;
 }
 
-/** Whether one of some processes has a socket open. */
-export function hasSocketOpen({ socket }: PeerSocket, pids: readonly number[]): boolean {
-  return pids.some((pid) => hasOpen(pid, listNames(`/proc/${pid}/fd`) ?? [], socket));
+/** Whether a process has a socket open. */
+export function hasSocketOpen({ socket }: PeerSocket, pid: number): boolean {
+  return hasOpen(pid, listNames(`/proc/${pid}/fd`) ?? [], socket);
 }
 
 /** The socket at the other end of a connection, or why there is none. */

@@ -1,6 +1,6 @@
 /** Lists the processes of this machine: from /proc if it exists, otherwise with `ps`. */
 
-import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { processesMax } from '../core/limits.ts';
 import { readRegularFile } from '../platform/regular-file.ts';
@@ -171,12 +171,23 @@ export function isEarlier(began: string, other: string): boolean {
   return parse(began) < parse(other);
 }
 
-/** The PID namespace of this process; empty if the system has none. */
+/**
+ * The PID namespace of this process, with its time namespace unless that is the first one of the machine: both change
+ * what identifies a process. Empty if the system has none.
+ */
 export function readPidNamespace(): string {
+  const time = readNamespace('time');
+  return [readNamespace('pid'), ...(time === firstTimeNamespace ? [] : [time])].filter(Boolean).join(' ');
+}
+
+/** The time namespace in which start times count from the start of the machine; the kernel gives it a fixed number. */
+const firstTimeNamespace = 'time:[4026531834]';
+
+function readNamespace(kind: 'pid' | 'time'): string {
   try {
-    return readlinkSync('/proc/self/ns/pid');
+    return readlinkSync(`/proc/self/ns/${kind}`);
   } catch {
-    return '';
+    return ''; // The system has no such namespaces.
   }
 }
 
@@ -195,6 +206,19 @@ export function readPipeId(pid: number, descriptor: number): string | undefined 
     return undefined;
   }
 }
+
+/** Whether the standard input of a process may be a terminal: not if it is a file, a pipe or the null device. */
+export function mayTypeInto(pid: number): boolean {
+  try {
+    const input = statSync(`/proc/${pid}/fd/0`);
+    return input.isCharacterDevice() && input.rdev !== nullDevice;
+  } catch {
+    return true; // The process belongs to another user, or the system has no /proc.
+  }
+}
+
+/** The number of /dev/null on Linux. */
+const nullDevice = 0x103;
 
 /** Whether a process is suspended by a signal. */
 export function isSuspended(pid: number): boolean {
@@ -218,9 +242,28 @@ export function hasProcessFiles(): boolean {
   return hasProc();
 }
 
+const bootIdPath = '/proc/sys/kernel/random/boot_id';
+
 /** An id that differs for every start of the machine; empty if unknown. */
 export function readBootId(): string {
-  return readProcFile('/proc/sys/kernel/random/boot_id')?.toString('latin1').trim() ?? '';
+  return readProcFile(bootIdPath)?.toString('latin1').trim() ?? '';
+}
+
+let isCovered: boolean | undefined;
+
+/** Whether another file may be mounted over the id of the start, as by some containers and by a process that hides. */
+export function isBootIdCovered(): boolean {
+  isCovered ??= hasMountOverBootId();
+  return isCovered;
+}
+
+function hasMountOverBootId(): boolean {
+  try {
+    if (statfsSync(bootIdPath).type !== procFileSystem) return true;
+  } catch {
+    return false; // The system has no such file.
+  }
+  return readProcFile('/proc/self/mountinfo')?.includes(' /proc/sys/kernel/') ?? true;
 }
 
 function listPids(folder: string): readonly number[] {

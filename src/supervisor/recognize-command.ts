@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 
 /** The names of shells; a login shell has a dash before its name. */
-export const shellName = /^-?(ba|da|z|k|mk|a|fi|c|tc)?sh$/;
+export const shellName = /^-?((ba|da|z|k|mk|a|fi|c|tc|pw)?sh|nu|elvish)$/;
 const launcherName = /^(npm|npx|pnpm|pnpx|yarn|bunx?|env|timeout|nice|nohup|stdbuf)(-cli)?(\.[cm]?js)?$/;
 /** npm writes its arguments into the name of its process. */
 const launcherTitle = /^(npm|npx|pnpm|yarn) /;

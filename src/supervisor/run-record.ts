@@ -8,7 +8,7 @@ import { agentRunKeepMs, agentRunsMax, hostSilenceMs } from '../core/limits.ts';
 import type { TaskSettings } from '../core/settings.ts';
 import { type CarriedTask, sealText, unsealText } from '../guard/internal.ts';
 import type { Cell, Change, Store } from '../ports/store.ts';
-import { findProcess, type ProcessInfo, readBootId, readPidNamespace } from './process-table.ts';
+import { findProcess, isBootIdCovered, type ProcessInfo, readBootId, readPidNamespace } from './process-table.ts';
 import type { TreeMember } from './process-tree.ts';
 
 /** Limits of subagents that differ from those of the run, by name. */
@@ -82,15 +82,16 @@ export function describeProcess({ pid, began }: Pick<ProcessInfo, 'pid' | 'began
  * Whether the owner is alive. A process on another machine or in another PID namespace counts as alive, because it
  * cannot be checked here.
  */
-export function isAlive({ machine, boot, space, pid, began }: RecordedProcess): boolean {
-  if (machine !== hostname()) return true;
-  if (boot === readBootId() && space !== undefined && space !== readPidNamespace()) return true;
-  return boot === readBootId() && findProcess(pid)?.began === began;
+export function isAlive(recorded: RecordedProcess): boolean {
+  const { machine, pid, began } = recorded;
+  if (machine !== hostname() || isOutOfSight(recorded)) return true;
+  return isSameBoot(recorded) && findProcess(pid)?.began === began;
 }
 
 /** Whether a process cannot be looked up from here: it ran on another machine or in another PID namespace. */
-function isOutOfSight({ machine, boot, space }: RecordedProcess): boolean {
-  return machine !== hostname() || (boot === readBootId() && space !== undefined && space !== readPidNamespace());
+function isOutOfSight(recorded: RecordedProcess): boolean {
+  const { machine, space } = recorded;
+  return machine !== hostname() || (space !== undefined && space !== readPidNamespace() && isSameBoot(recorded));
 }
 
 /** Whether the supervisor of a run is alive. A supervisor that is out of sight must have written its record lately. */
@@ -99,8 +100,18 @@ export function isSupervised({ owner, seenMs = 0 }: RunRecord, { clock }: Pick<S
 }
 
 /** Whether a process ran since the last start of this machine; the host name can change within a container. */
-export function isHere({ machine, boot }: RecordedProcess): boolean {
-  return boot === readBootId() && (boot !== '' || machine === hostname());
+export function isHere(recorded: RecordedProcess): boolean {
+  return isSameBoot(recorded) && (recorded.boot !== '' || recorded.machine === hostname());
+}
+
+/**
+ * Whether a process ran since the last start of its machine. A process can mount another file over the id of the
+ * start. Then a running process with the recorded start time is the recorded one, and one that is out of sight may be.
+ */
+function isSameBoot({ boot, space, pid, began }: RecordedProcess): boolean {
+  if (boot === readBootId()) return true;
+  if (boot === '' || began === '') return false;
+  return findProcess(pid)?.began === began || (space !== readPidNamespace() && isBootIdCovered());
 }
 
 /** Whether a recorded process is the given process of this machine. */

@@ -138,6 +138,8 @@ wholeTest(
       'mkdir -p empty; mount --bind empty /proc/$supervisor; mount --bind empty /proc/$agent',
       'mount --bind /proc/1 /proc/$supervisor; mount --bind /proc/1 /proc/$agent',
       'cp /proc/1/stat forged; mount --bind forged /proc/$agent/stat; mount --bind forged /proc/$supervisor/stat',
+      'echo other > start; mount --bind start /proc/sys/kernel/random/boot_id',
+      'mount --bind /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id',
     ];
     const clean = `env -i PATH="$PATH" HOME="$HOME" SWITCHGEAR_STORE='${place.store}' supervisor=$PPID agent=$$`;
     const scripts = ways.map((way) => [way, `${way}; ${approve}`] as const);

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -338,6 +338,27 @@ test('attack 02: a script that sends its requests by curl cannot loosen anything
   await once(child, 'close');
   assert.match(out(), /refused: this process belongs to \S+ \(a client of the gateway\)/);
   assert.match(out(), /"model": ?"gpt-4o"/);
+});
+
+const canMount = spawnSync('unshare', ['-rmT', 'true']).status === 0;
+
+test('attack 02: a client cannot loosen anything in namespaces in which its process is another one', {
+  skip: skip || (!canMount && 'the system allows no namespaces'),
+}, async (context) => {
+  const place = home();
+  const url = await startGateway(place, context);
+  const hideStart = 'echo other > start; mount --bind start /proc/sys/kernel/random/boot_id';
+  const hideClient = `mount -t tmpfs none /proc/$client; ${gear} reset --all > left.log 2>&1; mv left.log left`;
+  const commands = [
+    `unshare -rmT --boottime 100000 --fork ${gear} reset --all`,
+    `unshare -rmT --boottime 100000 --fork sh -c "${hideStart}; ${gear} reset --all"`,
+    `unshare -rmpu --fork --mount-proc sh -c "hostname other; ${hideStart}; ${gear} reset --all"`,
+    // A process that has left the tree hides the client from what it starts.
+    `client=$PPID; setsid -f unshare -rm sh -c "${hideClient}"; until [ -e left ]; do sleep 0.1; done; cat left`,
+  ];
+  const lines = await runClient(place, { api: 'gateway', url, tools: ['gpt-4o'], commands });
+  for (const { command, text } of lines.slice(0, commands.length))
+    assert.match(text ?? '', /refused: an agent runs on this store and may have started this process/, command);
 });
 
 const kinds = {

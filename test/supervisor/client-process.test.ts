@@ -1,7 +1,7 @@
 /** The client of a proxy or a listener, by the processes above. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -32,8 +32,18 @@ const script = (name: string, program: string): string => {
 };
 
 /** Starts a program that has a pipe as its input; returns the process without children below it. */
-async function start(program: string, ...args: readonly string[]): Promise<number> {
-  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true });
+function start(program: string, ...args: readonly string[]): Promise<number> {
+  return findBelow(spawn(program, args, { stdio: ['pipe', 'ignore', 'inherit'], detached: true }));
+}
+
+/** Types a command in a shell at a terminal. */
+function typeCommand(command: string): Promise<number> {
+  const child = spawn('script', ['-qec', 'sh', '/dev/null'], { stdio: ['pipe', 'ignore', 'inherit'], detached: true });
+  child.stdin.write(`${command}\n`);
+  return findBelow(child);
+}
+
+async function findBelow(child: ChildProcess): Promise<number> {
   after(() => process.kill(-child.pid!, 'SIGKILL'));
   const findLast = (pid: number): number => {
     const [below] = listChildren(pid);
@@ -72,4 +82,22 @@ test('a script is an agent if it sends its requests by curl, but not if it start
   assert.deepEqual(namesOf(findConnectedClient([byCurl])), ['curl 60', 'sh agent.sh']);
   const byProgram = await start('sh', script('start.sh', sleepAs('program')));
   assert.deepEqual(namesOf(findConnectedClient([byProgram])), ['program 60']);
+});
+
+test('a program that sends its requests by curl is a client', { skip }, async () => {
+  const pid = await start(process.execPath, '-e', startWith('ignore', sleepAs('wget')).replace(' {', " ['60'], {"));
+  assert.deepEqual(namesOf(findConnectedClient([pid])), ['wget 60', 'node -e']);
+});
+
+test('a shell that reads its commands from a file is an agent at a terminal, too', { skip }, async () => {
+  const path = script('typed.sh', sleepAs('xh'));
+  const pid = await start('script', '-qec', `sh < '${path}'`, '/dev/null');
+  assert.deepEqual(namesOf(findConnectedClient([pid])), ['xh 60', 'sh']);
+});
+
+test('a shell in which a person types commands is no client and no application', { skip }, async () => {
+  const path = join(folder, 'https');
+  symlinkSync(process.execPath, path);
+  const client = findConnectedClient([await typeCommand(`${path} -e 'setTimeout(Date, 6e4)' -- --type=a 60`)]);
+  assert.deepEqual([namesOf(client), client?.application], [['https -e'], undefined]);
 });

@@ -76,3 +76,34 @@ test('many connections of one client that come at once are all known, and it is 
   );
   assert.equal((await listRecordedClients(store)).records.length, 1);
 });
+
+test('a process that goes on with the connection of a client that has ended is a client', { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-watch-'));
+  const store = sqliteStore({ path: join(folder, 'state.db') });
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const stdio = "{ detached: true, stdio: ['ignore', 'ignore', 'ignore', socket] }";
+  const handOn = `require('node:child_process').spawn('sleep', ['60'], ${stdio}).pid`;
+  const code = `const socket = require('node:net').connect(${port}, '127.0.0.1');
+    process.stdin.once('data', () => { console.log(${handOn}); process.exit(); });`;
+  const first = spawn(process.execPath, ['-e', code]);
+  const [connection] = (await once(server, 'connection')) as [Socket];
+  const watch = new ClientWatch(store, { by: 'gateway', name: 'gateway' });
+  await watch.note(connection);
+  assert.equal(watch.note(connection), undefined);
+  first.stdin.write('.');
+  const [line] = await once(first.stdout, 'data');
+  const second = Number(line);
+  after(() => {
+    process.kill(second, 'SIGKILL');
+    server.close();
+    store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await sleep(1_100);
+  await watch.note(connection);
+  const { records } = await listRecordedClients(store);
+  assert.ok(records.some(({ process: { pid } }) => pid === second));
+  assert.equal(watch.note(connection), undefined);
+});
