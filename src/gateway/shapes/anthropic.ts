@@ -24,10 +24,13 @@ import {
 
 /** The types of errors by status. */
 const errorTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
   401: 'authentication_error',
   402: 'billing_error',
   403: 'permission_error',
   404: 'not_found_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
   429: 'rate_limit_error',
 };
 
