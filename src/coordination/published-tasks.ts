@@ -46,12 +46,10 @@ export function publishTasks(gear: PublishedGear): TaskPublisher {
     const { id } = task;
     renewOwnership(atMs);
     published.set(id, mark!);
-    void writeCell(keyOf(id), makeLiveTask(task, process, atMs, clock.wallMs()), publishedKeepMs).then(
-      (isCommitted) => {
-        if (!published.has(id)) dropEnded(id);
-        else if (!isCommitted) published.set(id, ''); // The next sweep retries.
-      },
-    );
+    void writeCell(keyOf(id), makeLiveTask(task, gear, process, atMs), publishedKeepMs).then((isCommitted) => {
+      if (!published.has(id)) dropEnded(id);
+      else if (!isCommitted) published.set(id, ''); // The next sweep retries.
+    });
     return true;
   }
 
@@ -101,7 +99,7 @@ function summarizeProgress({ cells, halt }: PublishedTask): string {
   return `${calls} ${tokens} ${micros} ${raises} ${stops > 0} ${out > 0} ${signs} ${halt?.code}`;
 }
 
-function makeLiveTask(task: PublishedTask, owner: string, atMs: number, wallMs: number): LiveTask {
+function makeLiveTask(task: PublishedTask, { layer, clock }: PublishedGear, owner: string, atMs: number): LiveTask {
   const { id, agent, session, parent, limits, halt, cells } = task;
   const { calls, tokens, micros, raised } = cells.budget.state;
   const clocks = cells.deadline.state;
@@ -112,9 +110,10 @@ function makeLiveTask(task: PublishedTask, owner: string, atMs: number, wallMs: 
     session,
     ...(parent && { parent: parent.id }),
     owner,
+    layer,
     state: halt ? 'halted' : stops > 0 ? 'paused' : 'running',
     startedAtMs,
-    startedWallMs: wallMs - (atMs - startedAtMs),
+    startedWallMs: clock.wallMs() - (atMs - startedAtMs),
     calls,
     tokens,
     micros,

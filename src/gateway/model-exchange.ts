@@ -14,7 +14,7 @@ import { chargeClosing, takeClosing } from './closing-call.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { answerBytesMax, growthRetriesMax, growthRetryMs, growthWaitMaxMs } from './limits.ts';
 import { type ModelCall, targetOf } from './model-call.ts';
-import { describeRefusal, sendAnswer, sendClosing, sendRefusal } from './own-answer.ts';
+import { describeRefusal, sendAnswer, sendClosing, sendRefusal, sendUnreachable } from './own-answer.ts';
 import { passStream, type StreamGate } from './pass-stream.ts';
 import { makeUpstreamHeaders, passAnswer, passHead } from './pass-through.ts';
 import { sendWithRetries } from './send-with-retries.ts';
@@ -361,19 +361,9 @@ class ModelExchange implements StreamGate {
     if (this.isOver) return;
     this.#settle({ error }, this.#isAnswered ? this.#meter.lastUsage() : undefined);
     if (response.headersSent) response.destroy();
-    else {
-      const message = `Switchgear: ${this.#upstream.baseUrl.host} cannot be reached: ${describeError(error)}`;
-      sendAnswer(response, shape.refuse(message, 'upstream_unreachable', 502), {
-        'x-switchgear-code': 'upstream_unreachable',
-      });
-    }
+    else sendUnreachable(response, shape, this.#upstream.baseUrl.host, error);
     this.#closing.abort();
   }
 }
 
 const brokenOff = { name: 'NetworkError', code: 'ECONNRESET' };
-
-function describeError(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? message ?? String(error);
-}

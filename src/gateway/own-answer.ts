@@ -30,12 +30,23 @@ export function sendGatewayError(response: ServerResponse, status: number, code:
   );
 }
 
-/** Sends an error about the key or the model of a request, in the shape of its API. Only a rate limit heals in time. */
-export function sendCallError(response: ServerResponse, shape: ApiShape, error: HttpError): void {
+/** Sends an error of a request, in the shape of its API if it has one. Only an error with a time heals in time. */
+export function sendRequestError(response: ServerResponse, shape: ApiShape | undefined, error: HttpError): void {
   const { status, code, message, retryAfterSecs } = error;
+  if (shape === undefined) {
+    sendGatewayError(response, status, code, message);
+    return;
+  }
   const answer = shape.refuse(`Switchgear: ${message.replace(/^Switchgear: /, '')}`, code, status);
   const again = retryAfterSecs === undefined ? { 'x-should-retry': 'false' } : { 'retry-after': `${retryAfterSecs}` };
   sendAnswer(response, answer, { ...again, 'x-switchgear-code': code });
+}
+
+/** Sends the error of an upstream that did not answer, after which the client may try again. */
+export function sendUnreachable(response: ServerResponse, shape: ApiShape, host: string, error: unknown): void {
+  const code = 'upstream_unreachable';
+  const message = `Switchgear: ${host} cannot be reached: ${describeError(error)}`;
+  sendAnswer(response, shape.refuse(message, code, 502), { 'x-switchgear-code': code });
 }
 
 /**
@@ -61,4 +72,9 @@ export function sendClosing(response: ServerResponse, shape: ApiShape, halt: Ref
 /** The words of a refusal, as a person and a model read them. */
 export function describeRefusal({ explanation, remediation }: Refusal): string {
   return `Switchgear: ${endSentence(explanation)} ${remediation}`;
+}
+
+function describeError(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message ?? String(error);
 }

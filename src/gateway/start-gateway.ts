@@ -38,7 +38,7 @@ import {
 import { unpricedTargetOf } from './model-call.ts';
 import { exchangeModelCall } from './model-exchange.ts';
 import { createModelFigures, measurePrompt } from './model-figures.ts';
-import { sendCallError, sendClosing, sendGatewayError, sendRefusal } from './own-answer.ts';
+import { sendClosing, sendGatewayError, sendRefusal, sendRequestError, sendUnreachable } from './own-answer.ts';
 import { hasBody, makeUpstreamHeaders, passAnswer } from './pass-through.ts';
 import { createBodyReader } from './request-body.ts';
 import { createRunTasks, type GatewayRun, takeRunPath } from './run-tasks.ts';
@@ -271,7 +271,7 @@ async function passUnpriced(
           relayed.settleMetered(status < 400 ? { value: undefined } : { error: { status, headers } }, undefined),
         (error: unknown) => {
           relayed.settleMetered(response.destroyed ? { cancelled: true } : { error }, undefined);
-          answerError(request, response, error);
+          answerError(request, response, error, shapeOf(target.provider));
         },
       );
     },
@@ -284,20 +284,18 @@ async function passUnpriced(
 const frontText =
   'The gateway of Switchgear for model calls: use this address as the base URL of an agent. Its state: /health\n';
 
-/** Errors of the gateway that are said in the shape of the API. */
-const shapedStatuses = new Set([401, 403, 404, 429, 503]);
-
+/** Answers a request that failed, in the shape of its API. Without a shape it is no request of a known API. */
 function answerError(request: IncomingMessage, response: ServerResponse, error: unknown, shape?: ApiShape): void {
   if (response.headersSent) response.destroy();
   else if (error instanceof HttpError) {
     // The rest of a body that is not read must not be taken for another request.
     if (!request.complete) response.setHeader('connection', 'close');
-    if (shape !== undefined && shapedStatuses.has(error.status)) sendCallError(response, shape, error);
-    else sendGatewayError(response, error.status, error.code, error.message);
-  } else if (isNetworkError(error)) {
+    sendRequestError(response, shape, error);
+  } else if (isNetworkError(error) && shape !== undefined) {
     const { upstreamHost = 'the upstream' } = error as { readonly upstreamHost?: string };
-    sendGatewayError(response, 502, 'upstream_unreachable', `Switchgear: ${upstreamHost} cannot be reached`);
-  } else sendGatewayError(response, 500, 'internal_error', 'Switchgear: the gateway failed to handle the request');
+    sendUnreachable(response, shape, upstreamHost, error);
+  } else
+    sendRequestError(response, shape, new HttpError(500, 'internal_error', 'the gateway failed to handle the request'));
 }
 
 /** Whether a connection could not be opened, was closed, was silent, or spoke no HTTP. */

@@ -134,7 +134,9 @@ async function closeLostTask(
 ): Promise<boolean> {
   const { id, agent, session, owner, parent } = task;
   const cell = store.cell<LiveTask | null>(key, () => null, { keepMs: lostKeepMs });
-  const card = isReported || parent !== undefined ? undefined : makeLostCard(task, store.clock.wallMs());
+  const lost = isReported || parent !== undefined ? undefined : makeLostCard(task, store.clock.wallMs());
+  // The tasks of a gateway share a card.
+  const card = lost && store.card(lost.id) === undefined ? lost : undefined;
   const place = { task: id, session, agent };
   const bodies: readonly EntryBody[] = [
     ...(isReported ? [] : [{ type: 'task-ended', how: 'lost' } as const]),
@@ -156,7 +158,9 @@ async function closeLostTask(
 }
 
 /** The card has the same id in every process, so it exists once. */
-function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask, openedWallMs: number): Card {
+function makeLostCard(task: LiveTask, openedWallMs: number): Card {
+  const { id, agent, owner, layer, calls, limits, micros } = task;
+  if (layer === 'gateway') return makeLostGatewayCard(owner, openedWallMs);
   const spent = micros > 0 ? `, $${(micros / microsPerCent / 100).toFixed(2)}` : '';
   const used = `${formatUse(calls, limits.maxToolCalls)} tool calls${spent}`;
   return {
@@ -170,6 +174,17 @@ function makeLostCard({ id, agent, owner, calls, limits, micros }: LiveTask, ope
     state: 'open',
     agent,
     openedWallMs,
+  };
+}
+
+/** A gateway may have thousands of tasks, none of which is lost with it. */
+function makeLostGatewayCard(owner: string, openedWallMs: number): Card {
+  return {
+    ...{ id: `card-lost-${owner}`, kind: 'notice', task: '', code: 'notice', counters: {} },
+    evidence: [
+      `a gateway is gone: nothing was heard of its process for ${leaseMs / 1000} s; its tasks go on in the next one`,
+    ],
+    ...{ actions: ['dismiss'], state: 'open', openedWallMs },
   };
 }
 

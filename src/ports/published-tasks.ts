@@ -17,6 +17,8 @@ export interface LiveTask {
   readonly parent?: string;
   /** The process that runs the task. */
   readonly owner: string;
+  /** The layer of the gear that runs the task; absent if an older version published it. */
+  readonly layer?: MetricLayer;
   readonly state: 'running' | 'paused' | 'halted' | 'lost';
   readonly startedAtMs: number;
   readonly startedWallMs: number;

@@ -55,7 +55,7 @@ export const gatewayStories: Readonly<Record<string, Story>> = {
     async (on) => {
       const finished = await on.behindGateway();
       const told = await mustBeEnded(on, 'tool_loop');
-      assert.ok(on.mock.turns() <= 12, `the model had ${on.mock.turns()} turns`);
+      assert.ok(on.mock.turns() <= 8, `the model had ${on.mock.turns()} turns`);
       assert.match(finished.out + finished.err, /Switchgear/, 'the CLI prints the reason');
       assert.ok((await countRefusals(on)) <= 2, `${await countRefusals(on)} refusals`);
       return told;

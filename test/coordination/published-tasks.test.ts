@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Card } from '../../src/core/card.ts';
 import { leaseMs, publishedWritesMax } from '../../src/core/limits.ts';
+import { assembleSwitchgear } from '../../src/guard/internal.ts';
 import { createSwitchgear } from '../../src/index.ts';
 import { listTasks } from '../../src/operator/tasks.ts';
 import { livePrefix } from '../../src/ports/published-tasks.ts';
@@ -159,6 +161,34 @@ testWithRedis(
     });
   },
 );
+
+test('the tasks of a gateway that is gone have one card', async (context) => {
+  const { clock, store, other, stored } = watched(context);
+  const gateway = assembleSwitchgear({ agent: 'gateway-client', store, log: 'silent', env: {} }, { layer: 'gateway' });
+  context.after(() => gateway.dispose());
+  for (const id of ['gw-a', 'gw-b', 'gw-c']) gateway.startTask({ id, parent: null });
+  clock.advance(1_000);
+  assert.equal((await stored()).length, 3);
+  const later = { ...other, clock: { ...other.clock, nowMs: () => clock.nowMs() + leaseMs } };
+  for (let look = 0; look < 2; look++) {
+    const listed = await listTasks(later);
+    assert.deepEqual(
+      listed.map(({ id, state }) => `${id} ${state}`),
+      ['gw-a lost', 'gw-b lost', 'gw-c lost'],
+    );
+  }
+  const cards = (await other.shared.read('card/', 9)).map(({ state }) => state as Card);
+  assert.deepEqual(
+    cards.map(({ kind, evidence, actions }) => [kind, ...evidence, ...actions]),
+    [
+      [
+        'notice',
+        'a gateway is gone: nothing was heard of its process for 15 s; its tasks go on in the next one',
+        'dismiss',
+      ],
+    ],
+  );
+});
 
 testWithRedis(
   'a task that ended while Redis was away is gone once it is back',

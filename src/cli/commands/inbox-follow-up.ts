@@ -32,8 +32,8 @@ export const runUsage = [
   'inbox retry ID [--limit N]       resume a halted run with the reached limit doubled, or raised to N',
   'inbox narrow ID "REQUEST"        start the run again with a smaller request',
   'inbox pause ID                   keep the run as it is until somebody resumes it',
-  'inbox replan ID ["WORDS"]        hand the task back for a new plan: the run ends',
-  'inbox dismiss ID                 close the card and delete the run',
+  'inbox replan ID ["WORDS"]        hand the task back: a run ends; a session or a task of a gateway begins anew',
+  'inbox dismiss ID                 close the card: a halted run is deleted, another task stays halted',
 ];
 
 function createVerb(verb: InboxAnswer['verb']): InboxVerb {

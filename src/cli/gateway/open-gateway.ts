@@ -143,7 +143,8 @@ function createHaltLines(terminal: Terminal): (entry: Entry) => void {
   const told = new Set<string>();
   return (entry) => {
     if (entry.type !== 'task-halted' && entry.type !== 'action-refused') return;
-    const { task = 'no task', message, enforced } = entry;
+    // A request that is refused before any control sees it has no task.
+    const { task = 'a request', message, enforced } = entry;
     const isHalt = entry.type === 'task-halted';
     if (enforced) {
       if (isHalt) terminal.err(`switchgear: ${sanitizeText(`${task} halted: ${message}`)}`);

@@ -24,10 +24,13 @@ import {
 
 /** The types of errors by status. */
 const errorTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
   401: 'authentication_error',
   402: 'billing_error',
   403: 'permission_error',
   404: 'not_found_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
   429: 'rate_limit_error',
 };
 
@@ -75,6 +78,8 @@ function readMessage({ role, content }: Fields, at: number): readonly HistoryIte
     const read = calls.map(({ id, name, input }) => ({ id: readText(id), name: readText(name) ?? '', input }));
     return [{ type: 'assistant', text: joinText(content), calls: read }];
   }
+  // Claude Code puts reminders of its own between the messages: no prompts of a person.
+  if (role === 'system') return [];
   const results = blocks.filter(({ type }) => type === 'tool_result');
   // A text beside results is a note of the client.
   if (results.length === 0) return [{ type: 'user', text: joinText(content) }];

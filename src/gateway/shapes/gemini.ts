@@ -30,11 +30,15 @@ const limitNames = ['maxOutputTokens', 'max_output_tokens'];
 
 /** The names of errors by status. */
 const errorStatuses: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
   402: 'RESOURCE_EXHAUSTED',
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
+  413: 'INVALID_ARGUMENT',
+  415: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
 };
 
 export const geminiContent: ApiShape = {

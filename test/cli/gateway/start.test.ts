@@ -84,7 +84,9 @@ test('a gateway that observes says the first refusal of each task and code on st
     const sent = await fetch(`${url}/task/a/v1/messages`, { method: 'POST', body: JSON.stringify(ask) });
     assert.equal(sent.status, 200);
   }
+  for (let at = 0; at < 2; at++) await (await fetch(`${url}/task/a/v1/files`)).text();
   await end();
-  assert.equal(errors.length, 1, errors.join('\n'));
+  assert.equal(errors.length, 2, errors.join('\n'));
   assert.match(errors[0]!, /^switchgear: gw-a would be (refused|halted): .*\$0\.05/);
+  assert.match(errors[1]!, /^switchgear: a request would be refused: .* \/v1\/files cannot be metered/);
 });

@@ -92,6 +92,24 @@ test('a conversation goes on after its beginning was replaced by a summary', asy
   );
 });
 
+for (const [name, { path, body, status }] of Object.entries({ anthropic: apis.anthropic, chat: apis.chat })) {
+  test(`reminders of the client between the turns are no prompts, and hide no loop: ${name}`, async (context) => {
+    const { post } = await openGateway(context, setup);
+    const send = async (count: number) => {
+      const { messages, ...rest } = body('fix it', repeatCall(count)) as { readonly messages: readonly object[] };
+      // A reminder after every second result.
+      const reminded = messages.flatMap((each, at) =>
+        at > 0 && at % 4 === 0 ? [each, { role: 'system', content: `Reminder ${at}` }] : [each],
+      );
+      return (await post(`/task/t${path}`, { ...rest, messages: reminded })).status;
+    };
+    let count = 1;
+    while (count < 30 && (await send(count)) === 200) count++;
+    assert.equal(await send(count), status);
+    assert.ok(count <= 15, `${count} calls`);
+  });
+}
+
 test('histories that branch are counted by their calls, the common ones once', async (context) => {
   const gateway = await openGateway(context, setup);
   const common = readFiles(5);
