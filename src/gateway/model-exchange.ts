@@ -325,8 +325,9 @@ class ModelExchange implements StreamGate {
   #cut(refusal: Refusal): void {
     const { response } = this.#own;
     if (this.isOver) return;
-    this.#settle({ cancelled: true }, this.#meter.lastUsage());
-    if (response.headersSent) response.end(this.#meter.reader.endStream(describeRefusal(refusal)));
+    const usage = this.#meter.lastUsage();
+    this.#settle({ cancelled: true }, usage);
+    if (response.headersSent) response.end(this.#meter.reader.endStream(describeRefusal(refusal), usage));
     else this.#answerRefusal(refusal);
     this.#closing.abort();
   }

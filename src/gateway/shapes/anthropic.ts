@@ -16,6 +16,7 @@ import {
   joinText,
   jsonType,
   mergeCounts,
+  nothingMetered,
   parseFields,
   type RequestFacts,
   readText,
@@ -171,7 +172,7 @@ class MessageReader implements AnswerReader {
     this.isEnded = true;
   }
 
-  endStream(text: string): string {
+  endStream(text: string, metered = nothingMetered): string {
     if (this.isEnded) return '';
     this.isEnded = true;
     const events: string[] = [];
@@ -182,8 +183,8 @@ class MessageReader implements AnswerReader {
     add('content_block_start', { index, content_block: { type: 'text', text: '' } });
     add('content_block_delta', { index, delta: { type: 'text_delta', text } });
     add('content_block_stop', { index });
-    const output = this.usage?.output_tokens ?? 0;
-    add('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: output } });
+    const usage = { output_tokens: metered.outputTokens };
+    add('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage });
     add('message_stop', {});
     return events.join('');
   }

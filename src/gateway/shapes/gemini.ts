@@ -15,7 +15,9 @@ import {
   hasCounts,
   joinText,
   jsonType,
+  type MeteredTokens,
   mergeCounts,
+  nothingMetered,
   parseFields,
   type RequestFacts,
   readText,
@@ -78,7 +80,11 @@ export const geminiContent: ApiShape = {
   close(text, request) {
     if (request.isStream)
       return { status: 200, contentType: streamType, body: new ContentReader(request).endStream(text) };
-    return { status: 200, contentType: jsonType, body: JSON.stringify(makeClosing(text, request.model, undefined)) };
+    return {
+      status: 200,
+      contentType: jsonType,
+      body: JSON.stringify(makeClosing(text, request.model, countsOf(nothingMetered))),
+    };
   },
 };
 
@@ -107,10 +113,14 @@ function readResponse(response: Fields): { readonly output: unknown; readonly ok
   return { output: output === undefined ? response : { ...response, output }, ...(hasFailed && { ok: false }) };
 }
 
-function makeClosing(text: string, model: string, usage: Fields | undefined) {
+function countsOf({ inputTokens: input, outputTokens: output }: MeteredTokens): Fields {
+  return { promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output };
+}
+
+function makeClosing(text: string, model: string, usage: Fields) {
   return {
     candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: usage ?? { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 },
+    usageMetadata: usage,
     modelVersion: model,
   };
 }
@@ -170,9 +180,9 @@ class ContentReader implements AnswerReader {
     this.isUsageFinal = usageMetadata !== undefined && hasCounts(this.usage);
   }
 
-  endStream(text: string): string {
+  endStream(text: string, metered = nothingMetered): string {
     if (this.isEnded) return '';
     this.isEnded = true;
-    return formatEvent(makeClosing(text, this.model ?? this.#request.model, this.usage));
+    return formatEvent(makeClosing(text, this.model ?? this.#request.model, this.usage ?? countsOf(metered)));
   }
 }

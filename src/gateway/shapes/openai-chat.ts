@@ -16,8 +16,10 @@ import {
   hasCounts,
   joinText,
   jsonType,
+  type MeteredTokens,
   mergeCounts,
   nameOpenAiError,
+  nothingMetered,
   parseFields,
   type RequestFacts,
   readText,
@@ -41,6 +43,7 @@ export const openaiChat: ApiShape = {
       // Other paths of this shape have answers that are short, or no such limit.
       outputPath: /\/chat\/completions$/i.test(url.split('?', 1)[0]!) ? ['max_completion_tokens'] : undefined,
       hasTools: asItems(body.tools).length > 0 || asItems(body.functions).length > 0,
+      asksForUsage: asFields(body.stream_options).include_usage === true,
     };
   },
   readHistory: (body) => asItems(body.messages).flatMap((each, at) => readMessage(asFields(each), at)),
@@ -61,7 +64,7 @@ export const openaiChat: ApiShape = {
     if (request.isStream)
       return { status: 200, contentType: streamType, body: new CompletionReader(request).endStream(text) };
     const choice = { index: 0, message: { role: 'assistant', content: text }, logprobs: null, finish_reason: 'stop' };
-    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const usage = countsOf(nothingMetered);
     const body = { ...makeHead('chat.completion', request.model), choices: [choice], usage };
     return { status: 200, contentType: jsonType, body: JSON.stringify(body) };
   },
@@ -78,6 +81,10 @@ function readMessage(message: Fields, at: number): readonly HistoryItem[] {
     return { id: readText(call.id), name: readText(name) ?? '', input: readWrittenInput(args) };
   });
   return [{ type: 'assistant', text: joinText(content), calls: read }];
+}
+
+function countsOf({ inputTokens: input, outputTokens: output }: MeteredTokens): Fields {
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
 function makeHead(object: string, model: string) {
@@ -155,7 +162,7 @@ class CompletionReader implements AnswerReader {
     this.isEnded = true;
   }
 
-  endStream(text: string): string {
+  endStream(text: string, metered = nothingMetered): string {
     if (this.isEnded) return '';
     this.isEnded = true;
     const head = this.#head ?? makeHead('chat.completion.chunk', this.#request.model);
@@ -164,6 +171,8 @@ class CompletionReader implements AnswerReader {
     const closing = this.#hasFinished
       ? ''
       : chunk({ ...(this.#head === undefined && { role: 'assistant' }), content: text }, null) + chunk({}, 'stop');
-    return `${closing}${formatEvent('[DONE]')}`;
+    const hasUsage = this.usage !== undefined || this.#request.asksForUsage !== true;
+    const usage = hasUsage ? '' : formatEvent({ ...head, choices: [], usage: countsOf(metered) });
+    return `${closing}${usage}${formatEvent('[DONE]')}`;
   }
 }

@@ -15,8 +15,10 @@ import {
   hasCounts,
   joinText,
   jsonType,
+  type MeteredTokens,
   mergeCounts,
   nameOpenAiError,
+  nothingMetered,
   parseFields,
   type RequestFacts,
   readText,
@@ -73,8 +75,12 @@ function readItem(item: Fields, at: number): readonly HistoryItem[] {
   return [{ type: 'assistant', text: '', calls: [{ id, name: readText(name) ?? type, input }] }];
 }
 
+function countsOf({ inputTokens: input, outputTokens: output }: MeteredTokens): Fields {
+  return { input_tokens: input, output_tokens: output, total_tokens: input + output };
+}
+
 function makeResponse(model: string): Fields {
-  const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+  const usage = countsOf(nothingMetered);
   return { id: 'resp_switchgear', object: 'response', created_at: 0, status: 'in_progress', model, output: [], usage };
 }
 
@@ -144,7 +150,7 @@ class ResponseReader implements AnswerReader {
     this.isEnded = true;
   }
 
-  endStream(text: string): string {
+  endStream(text: string, metered = nothingMetered): string {
     if (this.isEnded) return '';
     this.isEnded = true;
     const events: string[] = [];
@@ -162,7 +168,7 @@ class ResponseReader implements AnswerReader {
     add('response.content_part.done', { ...place, part: item.content[0] });
     add('response.output_item.done', { output_index: index, item });
     const output = [...this.#items, item];
-    const usage = this.usage ?? { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+    const usage = this.usage ?? countsOf(metered);
     add('response.completed', { response: { ...response, status: 'completed', output, usage } });
     return events.join('');
   }

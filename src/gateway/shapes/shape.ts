@@ -22,6 +22,8 @@ export interface RequestFacts {
   readonly minOutput?: number | undefined;
   /** Where a limit of the answer can be written, if the request has none. */
   readonly outputPath?: readonly string[] | undefined;
+  /** Whether a stream tells its usage only because the request asks for it. */
+  readonly asksForUsage?: boolean;
   /** Whether the request offers tools; a request without tools is a side request of the client, such as a title. */
   readonly hasTools: boolean;
 }
@@ -87,9 +89,17 @@ export interface AnswerReader {
   readonly isEnded: boolean;
   /** The class of an error that the provider reported inside the stream. */
   readonly error: string | undefined;
-  /** The events that end the stream here with a text; empty if it has ended. */
-  endStream(text: string): string;
+  /**
+   * The events that end the stream here with a text; empty if it has ended. Counts that the provider has not reported
+   * are those that the gateway has metered.
+   */
+  endStream(text: string, metered?: MeteredTokens): string;
 }
+
+/** What a call has used when its stream is ended. */
+export type MeteredTokens = Pick<TokenCounts, 'inputTokens' | 'outputTokens'>;
+
+export const nothingMetered: MeteredTokens = { inputTokens: 0, outputTokens: 0 };
 
 /** One API. */
 export interface ApiShape {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findShape, shapes } from '../../../src/gateway/shapes/index.ts';
-import type { AnswerReader, ApiShape, Fields, RequestFacts } from '../../../src/gateway/shapes/shape.ts';
+import {
+  type AnswerReader,
+  type ApiShape,
+  type Fields,
+  type RequestFacts,
+  readCounts,
+} from '../../../src/gateway/shapes/shape.ts';
 import { readTarget } from '../../../src/gateway/target.ts';
 import { EventSplitter } from '../../../src/http/event-stream.ts';
 
@@ -88,6 +94,16 @@ for (const shape of shapes) {
       assert.equal(reader.isEnded, true, `after ${cut} events`);
       assert.ok(ending.endsWith('\n\n'));
     }
+  });
+
+  test(`${shape.name}: a stream that is cut tells the metered tokens where the provider told none`, () => {
+    const wanting = { ...request, asksForUsage: true };
+    const before = events.slice(0, 1).map((each) => ({ ...(each as Fields), usageMetadata: undefined }));
+    const reader = shape.createReader(wanting);
+    for (const each of before) reader.readEvent(JSON.stringify(each));
+    const ending = reader.endStream('The budget is spent.', { inputTokens: 9, outputTokens: 7 });
+    const { usage } = readOwn(shape, ending, before);
+    assert.deepEqual(readCounts(usage), { inputTokens: 9, outputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: 0 });
   });
 
   test(`${shape.name}: a closing answer has one text, streamed or whole; a refusal has the shape of its errors`, () => {
