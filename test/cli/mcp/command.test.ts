@@ -1,6 +1,8 @@
 /** `switchgear mcp` in front of a real server process: what passes, what is judged, how both ends end. */
 
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test as plainTest } from 'node:test';
 import { startRedis, testWithRedis } from '../../redis-server.ts';
 import { createPlace, isRunning, type ProxyOptions, ProxyProcess, serverFile, until } from './proxy-process.ts';
@@ -190,6 +192,33 @@ test('a policy that is wrong refuses calls, and says so', async () => {
     proxy.end();
     await proxy.exited;
     assert.ok(!ProxyProcess.readLog(own).includes('call echo'));
+  } finally {
+    own.clear();
+  }
+});
+
+test('a policy that is mended and a store that opens at last end the refusals of a session', async () => {
+  const own = createPlace('[circuit_breaker]\nfailure_threshold = -2\n');
+  try {
+    const folder = join(own.folder, 'folder');
+    writeFileSync(folder, 'no folder');
+    const proxy = start(
+      { options: ['--policy', 'policy.toml'] },
+      { ...own, store: `sqlite:${join(folder, 'state.db')}` },
+    );
+    await proxy.initialize();
+    assert.match((await proxy.call('echo')).content[0]!.text, /cannot judge calls/);
+    rmSync(folder);
+    for (let n = 0; n < 2; n++) assert.match((await proxy.call('echo')).content[0]!.text, /cannot judge calls/);
+    assert.match(JSON.stringify(await proxy.request('tools/list')), /cannot judge calls/);
+    assert.equal(proxy.stderr.match(/calls are refused: the store .* cannot be opened/g)?.length, 1, proxy.stderr);
+    assert.equal(proxy.stderr.match(/calls are refused: \S+failure_threshold must be/g)?.length, 1, proxy.stderr);
+    writeFileSync(join(own.folder, 'policy.toml'), '[circuit_breaker]\nfailure_threshold = 2\n');
+    assert.match(JSON.stringify(await proxy.request('tools/list')), /"read_doc"/);
+    for (let n = 0; n < 2; n++) assert.match((await proxy.call('fail', { n })).content[0]!.text, /^failed at/);
+    assert.match((await proxy.call('fail', { n: 'third' })).content[0]!.text, /out of order/);
+    proxy.end();
+    assert.equal(await proxy.exited, 0);
   } finally {
     own.clear();
   }
