@@ -87,6 +87,36 @@ test('a server that is gone or answers 5xx trips its breaker; 401 passes and cou
   assert.equal(server.seen.length, before);
 });
 
+test('P27, P28: a server that hangs in a call is asked by ping, and silence is reported and trips its breaker', async () => {
+  let isDeaf = false;
+  const server = await startHttpServer((exchange) => {
+    const { method, id } = exchange.frame;
+    if (method === 'initialize') exchange.result({ capabilities: { tools: {} } }, { 'mcp-session-id': 's' });
+    else if (id === undefined) exchange.response.writeHead(202).end();
+    else if (method === 'ping' && !isDeaf) exchange.result({});
+  });
+  const { url, gear, reports } = await startRelay(
+    server.url,
+    {},
+    { circuit_breaker: { health_check_interval_secs: 1, failure_threshold: 2, timeout_secs: 600 } },
+  );
+  const headers = { 'mcp-session-id': 's' };
+  await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params: {} });
+  await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
+  const hanging = post(url, call(1, 'slow'), headers).catch(() => undefined);
+  const pings = () => server.seen.filter(({ frame }) => frame.method === 'ping');
+  while (pings().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(String(pings()[0]?.frame.id), /^switchgear-/);
+  assert.equal(pings()[0]?.headers['mcp-session-id'], 's');
+  assert.equal(gear.breaker('mcp__docs').stats.consecutiveFailures, 0);
+  isDeaf = true;
+  while (gear.breaker('mcp__docs').state !== 'OPEN') await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(reports.includes('The MCP server did not answer a ping for 1 s.'), reports.join('\n'));
+  assert.match((await post(url, call(2, 'other'), headers)).text, /circuit_open/);
+  server.close();
+  await hanging;
+});
+
 /** Responses with HTTP 200 that do not answer their request. */
 const strange: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
   'a page for people': ({ response }) =>
