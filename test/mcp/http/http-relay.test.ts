@@ -117,6 +117,46 @@ test('P27, P28: a server that hangs in a call is asked by ping, and silence is r
   await hanging;
 });
 
+const filler = 'ü'.repeat(1_000_000);
+/** Answers that are too long to be held: the failure that they report stands at the end. */
+const longAnswers: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
+  JSON: ({ json, frame }) =>
+    json(
+      `{"id":${frame.id},"result":{"content":[{"type":"text","text":"${filler}"}], "isError":true},"jsonrpc":"2.0"}`,
+    ),
+  'an event': ({ events, response, frame }) => {
+    const result = `"result":{"content":[{"type":"text","text":"${filler}"}], "isError":true}`;
+    events(`event: message\nid: e-${frame.id}\ndata: {"jsonrpc":"2.0",${result},"id":${frame.id}}\n\n`, ': end\n\n');
+    response.end();
+  },
+};
+
+for (const [title, answer] of Object.entries(longAnswers)) {
+  test(`long answers as ${title} pass byte for byte, and count by their flag`, async () => {
+    const server = await startHttpServer(answer);
+    const { url, gear } = await startRelay(server.url);
+    const headers = { 'mcp-session-id': 's' };
+    for (let n = 1; n <= 5; n++) {
+      const [through, direct] = await Promise.all([post(url, call(n), headers), post(server.url.href, call(n))]);
+      assert.equal(through.text === direct.text, true);
+      assert.equal(through.headers['content-length'], direct.headers['content-length']);
+    }
+    assert.equal(gear.breaker('mcp__docs__read').state, 'OPEN');
+    assert.equal(gear.breaker('mcp__docs').stats.totalSuccesses, 5);
+    assert.match((await post(url, call(6), headers)).text, /circuit_open/);
+  });
+}
+
+test('a long answer that breaks off is a broken response for the client, and a failure of the server', async () => {
+  const server = await startHttpServer(({ response, frame }) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 9_000_000 });
+    response.write(`{"jsonrpc":"2.0","id":${frame.id},"result":{"content":"${filler}`, () => response.destroy());
+  });
+  const { url, gear } = await startRelay(server.url);
+  await assert.rejects(post(url, call(1), { 'mcp-session-id': 's' }));
+  assert.equal(gear.breaker('mcp__docs').stats.consecutiveFailures, 1);
+});
+
 /** Responses with HTTP 200 that do not answer their request. */
 const strange: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
   'a page for people': ({ response }) =>
