@@ -21,6 +21,7 @@ test('an adapter without its peer package names the package to install, and runs
 });
 
 test('the Redis store without its client names the package and where to install it', () => {
+  const storeUrl = new URL('../src/stores/redis/index.ts', import.meta.url).href;
   const code = `import { registerHooks } from 'node:module';
     registerHooks({
       resolve(specifier, context, next) {
@@ -28,7 +29,7 @@ test('the Redis store without its client names the package and where to install 
         throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
       },
     });
-    const { redisStore } = await import(${JSON.stringify(new URL('../src/stores/redis/index.ts', import.meta.url).href)});
+    const { redisStore } = await import(${JSON.stringify(storeUrl)});
     await redisStore({ url: 'redis://127.0.0.1:1' }).catch(({ code, message }) => console.log(code + ': ' + message));`;
   const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
   assert.equal(
