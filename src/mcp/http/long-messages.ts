@@ -41,6 +41,7 @@ export class LongMessages {
 
   /** A server that stops in the middle of a message, or a client that does not read, must not block the others. */
   #start(session: object): void {
+    collectGarbage(); // What refers to the message before may have lasted longer than its turn.
     this.#holder = session;
     this.#cancelTimer = systemClock.after(bodyWaitMs, () => this.end(session));
   }

@@ -87,7 +87,7 @@ test('a server that is gone or answers 5xx trips its breaker; 401 passes and cou
   assert.equal(server.seen.length, before);
 });
 
-test('P27, P28: a server that hangs in a call is asked by ping; silence is reported and trips its breaker', async () => {
+test('P27, P28: a server that hangs in a call is asked by ping; silence trips its breaker', async () => {
   let isDeaf = false;
   const server = await startHttpServer((exchange) => {
     const { method, id } = exchange.frame;
