@@ -12,6 +12,7 @@ import { root } from './harness/source.ts';
 const everyAttack = [
   'test/attacks/**/*.test.ts',
   'test/mcp/hostile-frames.test.ts',
+  'test/mcp/http/hostile-requests.test.ts',
   'test/cli/mcp/proxy-memory.test.ts',
 ];
 /** A file that hangs is ended after this time. */

@@ -20,6 +20,26 @@ test('an adapter without its peer package names the package to install, and runs
   assert.equal(reached, 0);
 });
 
+test('the Redis store without its client names the package and where to install it', () => {
+  const storeUrl = new URL('../src/stores/redis/index.ts', import.meta.url).href;
+  const code = `import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier !== 'redis') return next(specifier, context);
+        throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+      },
+    });
+    const { redisStore } = await import(${JSON.stringify(storeUrl)});
+    await redisStore({ url: 'redis://127.0.0.1:1' }).catch(({ code, message }) => console.log(code + ': ' + message));`;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+  assert.equal(
+    child.stdout.trim(),
+    'store_client_missing: the Redis store needs the package redis, installed where switchgear is: ' +
+      'npm install redis, or with --global',
+    child.stderr,
+  );
+});
+
 test('a chain without the MCP client package names the package to install', () => {
   const hide = `import { registerHooks } from 'node:module';
     registerHooks({

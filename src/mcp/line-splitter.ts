@@ -13,6 +13,11 @@ export class LineSplitter {
     this.#bytesMax = bytesMax;
   }
 
+  /** Bytes of the line that is not complete. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   /** Takes the next bytes; gives the lines that they end, without line breaks, and the members of those too long. */
   *push(chunk: Buffer): Generator<Buffer | EnvelopeScanner> {
     for (let at = 0; at < chunk.length; ) {

@@ -50,6 +50,11 @@ export class ListAnswers {
     this.#session = session;
   }
 
+  /** Keeps lists while the judge is being opened. */
+  wait(): void {
+    this.#tools = undefined;
+  }
+
   /** Begins to limit lists; without `tools` nothing can be judged, and no list passes. */
   open(tools: ListedTools | undefined): void {
     this.#tools = tools ?? 'lost';

@@ -7,9 +7,9 @@ import type { Judge } from './judge.ts';
 export interface SessionPorts {
   toClient(line: Buffer): void;
   toServer(line: Buffer): void;
-  /** Opens the judge; called once, when the session is about to use tools. */
+  /** Opens the judge when the session is about to use tools; called again by the next call or list if that fails. */
   openJudge(client: SessionClient): Promise<Judge>;
-  /** Reports that no call can be judged; every call is refused from now on. */
+  /** Reports that the judge cannot be opened; the calls and lists that waited for it are refused. */
   onJudgeFailed(error: unknown): void;
   /** Prints a line for a person. */
   report?(line: string): void;

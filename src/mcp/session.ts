@@ -378,6 +378,7 @@ export class Session {
   }
 
   #open(): Promise<Judge | undefined> {
+    if (this.#opening === undefined) this.#lists.wait();
     this.#opening ??= this.#ports.openJudge({ name: this.#client, approver: this.#elicitation.approver }).then(
       (judge) => {
         this.#judge = judge;
@@ -387,6 +388,7 @@ export class Session {
         return judge;
       },
       (error: unknown) => {
+        this.#opening = undefined; // The next call or list tries again.
         this.#lists.open(undefined);
         this.#ports.onJudgeFailed(error);
         return undefined;

@@ -40,9 +40,14 @@ async function runCommand(args: readonly string[], terminal: Terminal): Promise<
   for (const name of names) process.on(name, onSignal);
   const report = (line: string) => terminal.err(`switchgear: ${line}`);
   const opening = lazyJudges(options, terminal);
+  let problem: string | undefined;
   const judged = {
     openJudge: opening.open,
-    onJudgeFailed: (error: unknown) => report(`calls are refused: ${describeError(error)}`),
+    onJudgeFailed(error: unknown) {
+      const before = problem;
+      problem = describeError(error);
+      if (problem !== before) report(`calls are refused: ${problem}`);
+    },
     report,
   };
   try {

@@ -48,7 +48,7 @@ export interface Judges {
   noteClient(connection: ConnectionEnds): Promise<void> | undefined;
   /** Records a server that has joined the servers, if the store is open. */
   noteServer(server: ProcessInfo): void;
-  /** Opens the judge of a session, until it has ended. The first one opens the store. */
+  /** Opens the judge of a session, until it has ended. The first one opens the store; after a failure, the next one. */
   open(client: SessionClient, ended?: Promise<unknown>): Promise<Judge>;
   /** Closes the store, after what is to be written there was written. */
   close(): Promise<void>;
@@ -80,7 +80,10 @@ export function createJudges(options: McpCommandOptions, terminal: Terminal, ser
   };
   return {
     async open(client, ended) {
-      opening ??= openStore();
+      opening ??= openStore().catch((error: unknown) => {
+        opening = undefined; // The next call or list tries again.
+        throw error;
+      });
       const store = await opening;
       await clients.record(store, client.name);
       const { judge, dispose } = await makeJudge(store, options, terminal, client, clients.host);

@@ -11,14 +11,18 @@ export function textForModel(refusal: Refusal): string {
 
 /** The text with a dot at its end, unless it ends with a question or exclamation mark. */
 export function endSentence(text: string): string {
-  const plain = text.replace(/[.\s]+$/, '');
+  const plain = withoutDot(text);
   return /[?!]$/.test(plain) ? plain : `${plain}.`;
+}
+
+function withoutDot(text: string): string {
+  return text.replace(/[.\s]+$/, '');
 }
 
 function describeOpenCircuit({ name, counters, lastError }: Refusal): string {
   const { failures, wait_secs: wait } = counters;
   const often = Number(failures) > 1 ? `it failed ${failures} times in a row` : 'it keeps failing';
-  const last = lastError ? `, last: ${lastError}` : '';
+  const last = lastError ? `, last: ${withoutDot(lastError)}` : '';
   const until = wait === undefined || wait === 'manual' ? 'until a person resets it' : `for the next ${wait} s`;
   return (
     `'${name}' is out of order (circuit breaker open: ${often}${last}). Do not call it ${until}. ` +

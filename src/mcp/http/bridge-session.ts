@@ -15,6 +15,7 @@ import {
   messageBytesMax,
   parseBytesMax,
   pendingMax,
+  readBytesMax,
   readPollMs,
   serverBacklogBytesMax,
   sessionIdleMs,
@@ -38,6 +39,7 @@ import type { ServerLink } from '../server-link.ts';
 import { runStdioProxy } from '../stdio-proxy.ts';
 import { ClientStream } from './client-stream.ts';
 import { LineInput } from './line-input.ts';
+import type { LongMessages } from './long-messages.ts';
 import { findRequestSpans, MappedRequests } from './mapped-requests.ts';
 import type { StdioBridgeOptions } from './stdio-bridge.ts';
 
@@ -62,6 +64,7 @@ export class BridgeSession {
   readonly #input = new LineInput();
   readonly #stop = new AbortController();
   readonly #lines = new LineSplitter(messageBytesMax);
+  readonly #longMessages: LongMessages;
   readonly #waiting = new Map<MessageId, Waiting>();
   readonly #kept = new Map<number, ClientStream>();
   readonly #headers: Readonly<Record<string, string>>;
@@ -77,8 +80,9 @@ export class BridgeSession {
   #isPrimed = false;
 
   /** @param isShared Whether clients without sessions share the server. */
-  constructor(id: string, options: StdioBridgeOptions, isShared = false) {
+  constructor(id: string, options: StdioBridgeOptions, longMessages: LongMessages, isShared = false) {
     this.id = id;
+    this.#longMessages = longMessages;
     this.#mapped = isShared ? new MappedRequests() : undefined;
     this.#headers = isShared ? {} : { 'mcp-session-id': id };
     this.#general = new ClientStream(this.#streams, this.#headers, 'later');
@@ -88,7 +92,9 @@ export class BridgeSession {
     this.ended = ended.promise;
     const output = new Writable({
       highWaterMark: backlogBytesMax,
-      write: (chunk: Buffer, _encoding, done) => this.#readServer(this.#lines.push(chunk), done),
+      write: (chunk: Buffer, _encoding, done) => {
+        this.#readServer(this.#lines.push(chunk), () => this.#readOn(done));
+      },
     });
     const work = runStdioProxy({
       start: async (lose) => {
@@ -281,15 +287,24 @@ export class BridgeSession {
   #readServer(lines: Iterator<Buffer | EnvelopeScanner>, done: () => void): void {
     for (let next = lines.next(); !next.done; next = lines.next()) {
       const line = next.value;
-      const full = (line instanceof EnvelopeScanner ? this.#loseLong(line) : this.#route(line))?.full;
-      if (full === undefined) continue;
-      void Promise.race([once(full, 'drain'), once(full, 'close')]).then(
-        () => this.#readServer(lines, done),
-        () => this.#readServer(lines, done),
-      );
-      return;
+      const stream = line instanceof EnvelopeScanner ? this.#loseLong(line) : this.#route(line);
+      if (stream?.keepsLong) this.#longMessages.keepEvents(stream);
+      const goOn = () => {
+        this.#longMessages.end(this);
+        this.#readServer(lines, done);
+      };
+      const full = stream?.full;
+      if (full !== undefined) return void untilTaken(full).then(goOn, goOn);
+      this.#longMessages.end(this);
     }
     done();
+  }
+
+  /** Reads on, in the middle of a long message when no other session holds one. */
+  #readOn(done: () => void): void {
+    const turn = this.#lines.heldBytes > readBytesMax ? this.#longMessages.begin(this) : undefined;
+    if (turn === undefined) done();
+    else void turn.then(done);
   }
 
   /** Hands a message of the server to the response it belongs to. */
@@ -352,10 +367,17 @@ export class BridgeSession {
 
   #close(): void {
     this.#isOver = true;
+    this.#longMessages.end(this);
     const reason = 'The MCP server could not be started, or has ended.';
     for (const id of [...this.#waiting.keys()])
       this.#answer(id, makeErrorLine(this.#original(id), errorCodes.serverLost, reason));
     for (const stream of this.#kept.values()) stream.end();
     this.#kept.clear();
   }
+}
+
+/** Resolves when a client has taken what was written to a response, or has not for a while after its end. */
+function untilTaken(response: ServerResponse): Promise<unknown> {
+  const events = ['drain', 'finish', 'close'].map((name) => once(response, name));
+  return Promise.race(response.writableEnded ? [...events, wait(systemClock, bodyWaitMs)] : events);
 }

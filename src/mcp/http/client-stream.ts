@@ -24,6 +24,8 @@ export class ClientStream {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #resuming: Resuming;
   #response: ServerResponse | undefined;
+  /** The last response, while its client takes it. */
+  #ended: ServerResponse | undefined;
   #isEvents = false;
   #isOver = false;
   #events: KeptEvent[] = [];
@@ -47,9 +49,21 @@ export class ClientStream {
     return this.#response !== undefined;
   }
 
-  /** The response, if it takes no more for now. */
+  /** The response, if it takes no more for now, or has ended with an answer that its client has not taken. */
   get full(): ServerResponse | undefined {
-    return this.#response?.writableNeedDrain ? this.#response : undefined;
+    if (this.#response?.writableNeedDrain) return this.#response;
+    const ended = this.#ended;
+    return ended !== undefined && ended.writableLength > ended.writableHighWaterMark ? ended : undefined;
+  }
+
+  /** Whether long events are kept. */
+  get keepsLong(): boolean {
+    return this.#eventsBytes > eventsBytesMax;
+  }
+
+  forgetEvents(): void {
+    this.#events = [];
+    this.#eventsBytes = 0;
   }
 
   /** Connects the response of a request. An answer that takes long begins the events, so that nobody gives up. */
@@ -81,12 +95,14 @@ export class ClientStream {
     this.#isOver = true;
     this.#cancelTimer?.();
     this.#response?.end();
+    this.#ended = this.#response;
     this.#response = undefined;
   }
 
   #attach(response: ServerResponse): void {
     this.#response = response;
     response.once('close', () => {
+      this.#ended = undefined;
       if (this.#response !== response) return;
       this.#response = undefined;
       this.#cancelTimer?.();

@@ -47,7 +47,7 @@ class RelaySession {
   headers: OutgoingHttpHeaders = {};
   readonly #remote: RemoteServer;
 
-  constructor(remote: RemoteServer, ports: Pick<SessionPorts, 'openJudge' | 'onJudgeFailed'>) {
+  constructor(remote: RemoteServer, ports: Pick<SessionPorts, 'openJudge' | 'onJudgeFailed' | 'report'>) {
     this.#remote = remote;
     this.session = new Session({
       ...ports,
@@ -206,9 +206,9 @@ export class HttpRelay implements ClientHandler {
   }
 
   #create(): RelaySession {
-    const { remote, openJudge, onJudgeFailed } = this.#options;
+    const { remote, openJudge, ...ports } = this.#options;
     const ended = Promise.withResolvers<void>();
-    const relay = new RelaySession(remote, { onJudgeFailed, openJudge: (client) => openJudge(client, ended.promise) });
+    const relay = new RelaySession(remote, { ...ports, openJudge: (client) => openJudge(client, ended.promise) });
     this.#endings.set(relay, ended.resolve);
     return relay;
   }
@@ -241,9 +241,9 @@ export class HttpRelay implements ClientHandler {
   }
 
   #createOnce(key: string): RelaySession {
-    const { remote, openJudge, onJudgeFailed } = this.#options;
+    const { remote, openJudge, ...ports } = this.#options;
     return new RelaySession(remote, {
-      onJudgeFailed,
+      ...ports,
       openJudge: (client) => {
         const known = this.#judges.get(key) ?? this.#openOnce((ended) => openJudge(client, ended), key);
         this.#judges.delete(key);

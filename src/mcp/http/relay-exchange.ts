@@ -3,9 +3,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { EventSplitter, type StreamEvent } from '../../http/event-stream.ts';
 import { hopHeaders } from '../../http/hop-headers.ts';
+import { collectParts } from '../../platform/memory.ts';
 import { EnvelopeScanner } from '../envelope.ts';
-import { messageBytesMax } from '../limits.ts';
-import { errorCodes, type MessageId, makeErrorLine, parseLine, readId, readObject } from '../message.ts';
+import { messageBytesMax, tokenBytesMax } from '../limits.ts';
+import { errorCodes, type MessageId, makeErrorLine, normalizeId, parseLine, readId, readObject } from '../message.ts';
 import { reasons } from '../refused-result.ts';
 import type { Session } from '../session.ts';
 import { readEventMessage } from './event-message.ts';
@@ -101,6 +102,9 @@ export class RelayExchange {
       const { code, message } = error as NodeJS.ErrnoException;
       const reason = `The MCP server cannot be reached: ${code ?? message}.`;
       if (ids.length > 0) this.#lose(reason, true);
+      // A response of which a part has passed is broken off.
+      if (response.headersSent && this.#isMuted) response.destroy();
+      else if (ids.length > 0) return;
       else if (!response.headersSent) this.#refuse(502, reason);
       else response.destroy();
     }
@@ -147,11 +151,17 @@ export class RelayExchange {
     const isSuccess = statusCode >= 200 && statusCode < 300;
     if (isSuccess && isEventStream(head)) return this.#relayEvents(head);
     const body = await this.#collect(head);
-    if (body === undefined) return;
+    const isFault = statusCode === 404 || statusCode === 429 || statusCode >= 500;
+    if (body instanceof EnvelopeScanner) {
+      if (isSuccess) this.#endLongBody(body);
+      else this.#lose(`HTTP ${statusCode}`, isFault);
+      response.end();
+      return;
+    }
     const isAuth = statusCode === 401 || statusCode === 403;
     if (!isSuccess) this.#isMuted = true;
     const passed = isAuth || statusCode >= 500 ? body : this.#judge(body);
-    if (!isSuccess) this.#lose(`HTTP ${statusCode}`, statusCode === 404 || statusCode === 429 || statusCode >= 500);
+    if (!isSuccess) this.#lose(`HTTP ${statusCode}`, isFault);
     else if (!this.#isHeld && statusCode !== 202) this.#loseUnanswered();
     if (passed === undefined || response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
@@ -163,43 +173,75 @@ export class RelayExchange {
     response.end(passed);
   }
 
-  /** The body; undefined if it was too long to be held, and passes unread. */
-  async #collect(head: IncomingMessage): Promise<Buffer | undefined> {
-    const { response } = this.#options;
+  /** The body; the members of one that is too long to be held, and was read while it passed. */
+  async #collect(head: IncomingMessage): Promise<Buffer | EnvelopeScanner> {
+    const { response, session } = this.#options;
     const parts: Buffer[] = [];
     let size = 0;
+    let long: EnvelopeScanner | undefined;
     for await (const part of head as AsyncIterable<Buffer>) {
       size += part.length;
-      if (size <= messageBytesMax) {
-        parts.push(part);
-        continue;
-      }
-      this.#checkLong();
-      if (!response.headersSent) {
-        response.writeHead(head.statusCode ?? 502, filterHeaders(head));
-        for (const each of parts.splice(0)) response.write(each);
+      parts.push(part);
+      if (long === undefined) {
+        // Between events of our own a body becomes an event.
+        if (size <= (response.headersSent ? messageBytesMax : session.fromServer.bytesMax)) continue;
+        this.#checkLong();
+        if (response.headersSent) throw new Error('its answer is too long to be read');
         this.#isMuted = true;
-        this.#lose('the answer is too long to be read', false);
+        const length = head.headers['content-length'];
+        response.writeHead(head.statusCode ?? 502, {
+          ...filterHeaders(head),
+          ...(length !== undefined && { 'content-length': length }),
+        });
+        long = new EnvelopeScanner();
       }
-      if (!response.write(part)) await drained(response);
+      for (const each of parts.splice(0)) {
+        long.scan(each);
+        collectParts(each.length);
+        if (!response.write(each)) await drained(response);
+      }
     }
-    if (size <= messageBytesMax) return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    response.end();
-    return undefined;
+    return long ?? (parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+  }
+
+  /** Settles the requests that a long body answers. A page for people answers none. */
+  #endLongBody(body: EnvelopeScanner): void {
+    this.#endLong(body);
+    const isMessage = body.top === 'object' || body.top === 'array';
+    this.#lose(isMessage ? 'the answer is too long to be read' : reasons.noAnswer, !isMessage);
+  }
+
+  /** Settles the request that a long message answers. */
+  #endLong(message: EnvelopeScanner): void {
+    this.#options.session.fromServer.endLongLine(message, 'pass');
+    const id = message.method === undefined ? normalizeId(message.id) : undefined;
+    if (id !== undefined) this.#left.delete(id);
   }
 
   async #relayEvents(head: IncomingMessage): Promise<void> {
-    const { response, ids } = this.#options;
+    const { response, ids, session } = this.#options;
     if (!response.headersSent) response.writeHead(head.statusCode ?? 200, filterHeaders(head));
     response.flushHeaders();
     const splitter = new EventSplitter();
+    /** The message of an event that is too long to be held: it is read while it passes. */
+    let long: EnvelopeScanner | undefined;
     for await (const chunk of head as AsyncIterable<Buffer>) {
-      for (const event of splitter.push(chunk)) this.#relayEvent(event);
-      // An event without end passes unread, so that memory stays bounded.
-      if (splitter.heldBytes > messageBytesMax) {
-        this.#checkLong();
-        response.write(splitter.takeHeld());
+      for (const event of splitter.push(chunk)) {
+        if (long === undefined) this.#relayEvent(event);
+        else {
+          long.scan(event.raw);
+          response.write(event.raw);
+          this.#endLong(long);
+          long = undefined;
+        }
       }
+      if (splitter.heldBytes > (long === undefined ? session.fromServer.bytesMax : 0)) {
+        this.#checkLong();
+        const held = splitter.takeHeld();
+        long = long === undefined ? this.#beginLong(held) : scanned(long, held);
+        response.write(held);
+      }
+      collectParts(chunk.length);
       if (response.writableNeedDrain) await drained(response);
     }
     const rest = splitter.takeHeld();
@@ -208,6 +250,15 @@ export class RelayExchange {
     // A client goes on with a stream whose events have ids.
     if (ids.length > 0 && !this.#sawEventId) this.#lose('The MCP server ended the stream before it answered.', true);
     response.end();
+  }
+
+  /** Reads the beginning of a long event: its fields before the data, and the beginning of its message. */
+  #beginLong(held: Buffer): EnvelopeScanner {
+    const fields = held.toString('latin1', 0, tokenBytesMax);
+    const data = /(?:^|[\r\n])data: ?/.exec(fields);
+    const from = data === null ? held.length : data.index + data[0].length;
+    if (/(?:^|[\r\n])id: ?[^\r\n]/.test(fields.slice(0, from))) this.#sawEventId = true;
+    return scanned(new EnvelopeScanner(), held.subarray(from));
   }
 
   /** Throws if what is too long to be read may be a list that the policy limits. */
@@ -293,6 +344,11 @@ function filterHeaders({ headersDistinct, headers }: IncomingMessage): OutgoingH
     ([name]) => !ownHeaders.has(name) && !named.has(name) && !name.startsWith('sec-fetch-'),
   );
   return Object.fromEntries(kept.map(([name, values]) => [name, values?.length === 1 ? values[0] : values]));
+}
+
+function scanned(scanner: EnvelopeScanner, bytes: Buffer): EnvelopeScanner {
+  scanner.scan(bytes);
+  return scanner;
 }
 
 function drained(response: ServerResponse): Promise<void> {

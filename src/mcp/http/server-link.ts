@@ -16,14 +16,26 @@ import {
   deleteMs,
   endMs,
   handshakeMs,
+  joinedBytesMax,
+  listBytesMax,
   messageBytesMax,
   notifyMs,
+  readBytesMax,
   resumeMaxMs,
   resumeMs,
   resumesMax,
 } from '../limits.ts';
 import { LineSplitter } from '../line-splitter.ts';
-import { isModern, type MessageId, normalizeId, parseLine, type RpcMessage, readId, readObject } from '../message.ts';
+import {
+  isModern,
+  type MessageId,
+  normalizeId,
+  parseLine,
+  type RpcMessage,
+  readId,
+  readObject,
+  scanLine,
+} from '../message.ts';
 import { reasons } from '../refused-result.ts';
 import type { LoseRequest, ServerLink } from '../server-link.ts';
 import { readEventMessage, toLine } from './event-message.ts';
@@ -79,6 +91,7 @@ export class HttpServerLink implements ServerLink {
       write: (chunk: Buffer, _encoding, done) => void this.#readLines(chunk).then(() => done(), done),
     });
     this.input.on('error', () => undefined); // A line after the end.
+    this.output.setMaxListeners(0); // Each answer waits for a slow client.
   }
 
   async end(): Promise<void> {
@@ -184,7 +197,7 @@ export class HttpServerLink implements ServerLink {
     const answer = await collectBody(response, messageBytesMax);
     if (statusCode === 202) return;
     const line = toLine(answer);
-    if (parseLine(line) !== undefined) await this.#deliver(line, wanted);
+    if (isMessage(line)) await this.#deliver(line, wanted);
     // For example a page for people to sign in.
     this.#lose(wanted, reasons.noAnswer, true);
   }
@@ -312,7 +325,11 @@ export class HttpServerLink implements ServerLink {
 
   /** Hands a message to the client. */
   async #deliver(line: Buffer, wanted: Set<MessageId> | undefined): Promise<void> {
-    if (wanted !== undefined && wanted.size > 0) {
+    if (wanted !== undefined && line.length > listBytesMax) {
+      const { id, method } = scanLine(line);
+      const answered = method === undefined ? normalizeId(id) : undefined;
+      if (answered !== undefined) wanted.delete(answered);
+    } else if (wanted !== undefined && wanted.size > 0) {
       const message = parseLine(line);
       for (const each of Array.isArray(message) ? message : [message]) {
         const answer = readObject(each);
@@ -323,7 +340,11 @@ export class HttpServerLink implements ServerLink {
         this.#paramHeaders.readList(answer.result);
       }
     }
-    if (!this.output.write(line)) await Promise.race([once(this.output, 'drain'), once(this.#closing.signal, 'abort')]);
+    // A long message is read while its parts pass; a list of messages is read as a whole.
+    const partBytes = line.length > readBytesMax && line[0] !== listStart ? joinedBytesMax : line.length;
+    let isFull = false;
+    for (let at = 0; at < line.length; at += partBytes) isFull = !this.output.write(line.subarray(at, at + partBytes));
+    if (isFull) await Promise.race([once(this.output, 'drain'), once(this.#closing.signal, 'abort')]);
   }
 
   #lose(ids: Iterable<MessageId | undefined>, reason: string, isServersFault: boolean): void {
@@ -334,6 +355,15 @@ export class HttpServerLink implements ServerLink {
     if (this.#reported !== line) this.#options.report(line);
     this.#reported = line;
   }
+}
+
+const listStart = 0x5b;
+
+/** Whether a line is a message. A long one is not read as a whole. */
+function isMessage(line: Buffer): boolean {
+  if (line.length <= listBytesMax) return parseLine(line) !== undefined;
+  const { top } = scanLine(line);
+  return top === 'object' || top === 'array';
 }
 
 function readOutgoing(body: Buffer): Outgoing {

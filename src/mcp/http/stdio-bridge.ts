@@ -14,6 +14,7 @@ import type { StartServer } from '../server-link.ts';
 import type { SessionPorts } from '../session-ports.ts';
 import { BridgeSession } from './bridge-session.ts';
 import type { ClientHandler } from './listener.ts';
+import { LongMessages } from './long-messages.ts';
 import { checkMessageHeaders } from './message-headers.ts';
 import { endLine, isShortBody } from './request-body.ts';
 
@@ -32,6 +33,7 @@ export interface StdioBridgeOptions {
 export class StdioBridge implements ClientHandler {
   readonly #options: StdioBridgeOptions;
   readonly #sessions = new Map<string, BridgeSession>();
+  readonly #longMessages = new LongMessages();
   /** The servers of clients without sessions. */
   readonly #shared = new Map<string, BridgeSession>();
   #cancelSweep: () => void;
@@ -114,7 +116,7 @@ export class StdioBridge implements ClientHandler {
     if (this.#sessions.size >= bridgeSessionsMax) this.#endIdle(1, replacedIdleMs);
     if (this.#sessions.size >= bridgeSessionsMax)
       throw new HttpError(503, 'busy', `there are ${bridgeSessionsMax} sessions already`, 1);
-    const session = new BridgeSession(randomUUID(), this.#options, isShared);
+    const session = new BridgeSession(randomUUID(), this.#options, this.#longMessages, isShared);
     this.#sessions.set(session.id, session);
     void session.ended.then(() => this.#sessions.delete(session.id));
     return session;

@@ -12,9 +12,11 @@ export async function loadOfficialClient(url: unknown): Promise<() => RedisClien
   try {
     client = await import('redis');
   } catch (error) {
-    throw new SwitchgearError('store_client_missing', 'the Redis store needs the package redis: npm install redis', {
-      cause: error,
-    });
+    throw new SwitchgearError(
+      'store_client_missing',
+      'the Redis store needs the package redis, installed where switchgear is: npm install redis, or with --global',
+      { cause: error },
+    );
   }
   return () =>
     client.createClient({

@@ -1,9 +1,19 @@
 /** `switchgear mcp` in front of a real server process: what passes, what is judged, how both ends end. */
 
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test as plainTest } from 'node:test';
 import { startRedis, testWithRedis } from '../../redis-server.ts';
-import { createPlace, isRunning, type ProxyOptions, ProxyProcess, serverFile, until } from './proxy-process.ts';
+import {
+  createPlace,
+  isRunning,
+  type ProxyOptions,
+  type ProxyPlace,
+  ProxyProcess,
+  serverFile,
+  until,
+} from './proxy-process.ts';
 
 const test = (title: string, run: () => Promise<void>) => plainTest(title, { timeout: 60_000 }, run);
 const place = createPlace();
@@ -132,6 +142,50 @@ test('a killed proxy leaves no server behind', async () => {
   await until(() => !isRunning(child) && !isRunning(server), 'the end of the server');
 });
 
+/** The trip of a proxy that is killed during a call is known to the next proxy, and its server ends in time. */
+async function killAfterTrip(own: ProxyPlace): Promise<void> {
+  const first = start({ server: ['--deaf'] }, own);
+  await first.initialize();
+  for (let n = 0; n < 5; n++) assert.match((await first.call('fail', { n })).content[0]!.text, /^failed at/);
+  first.send({ jsonrpc: '2.0', id: 99, method: 'tools/call', params: { name: 'hang' } });
+  await until(() => ProxyProcess.readLog(own).includes('call hang'), 'the call');
+  const server = Number(ProxyProcess.readLog(own)[0]?.split(' ')[1]);
+  first.child.kill('SIGKILL');
+  const killedAt = performance.now();
+  await until(() => !isRunning(server), 'the end of the server');
+  assert.ok(performance.now() - killedAt < 2_000, 'no server is left after two seconds');
+  const second = start({}, own);
+  await second.initialize();
+  assert.match((await second.call('fail', { n: 'second' })).content[0]!.text, /out of order/);
+  second.end();
+  await second.exited;
+  assert.equal(ProxyProcess.readLog(own).filter((line) => line === 'call fail').length, 5);
+}
+
+test('the trip of a proxy that is killed during a call is not lost', async () => {
+  const own = createPlace();
+  try {
+    await killAfterTrip(own);
+  } finally {
+    own.clear();
+  }
+});
+
+testWithRedis(
+  'the trip of a proxy that is killed during a call is not lost in Redis',
+  { timeout: 60_000 },
+  async () => {
+    const redis = await startRedis();
+    const own = { ...createPlace(), store: `${redis.url}?prefix=killed` };
+    try {
+      await killAfterTrip(own);
+    } finally {
+      own.clear();
+      await redis.stop();
+    }
+  },
+);
+
 test('the exit code is that of the server, and a lost call is answered', async () => {
   const proxy = start({ options: ['--no-restart'] });
   await proxy.initialize();
@@ -190,6 +244,33 @@ test('a policy that is wrong refuses calls, and says so', async () => {
     proxy.end();
     await proxy.exited;
     assert.ok(!ProxyProcess.readLog(own).includes('call echo'));
+  } finally {
+    own.clear();
+  }
+});
+
+test('a policy that is mended and a store that opens at last end the refusals of a session', async () => {
+  const own = createPlace('[circuit_breaker]\nfailure_threshold = -2\n');
+  try {
+    const folder = join(own.folder, 'folder');
+    writeFileSync(folder, 'no folder');
+    const proxy = start(
+      { options: ['--policy', 'policy.toml'] },
+      { ...own, store: `sqlite:${join(folder, 'state.db')}` },
+    );
+    await proxy.initialize();
+    assert.match((await proxy.call('echo')).content[0]!.text, /cannot judge calls/);
+    rmSync(folder);
+    for (let n = 0; n < 2; n++) assert.match((await proxy.call('echo')).content[0]!.text, /cannot judge calls/);
+    assert.match(JSON.stringify(await proxy.request('tools/list')), /cannot judge calls/);
+    assert.equal(proxy.stderr.match(/calls are refused: the store .* cannot be opened/g)?.length, 1, proxy.stderr);
+    assert.equal(proxy.stderr.match(/calls are refused: \S+failure_threshold must be/g)?.length, 1, proxy.stderr);
+    writeFileSync(join(own.folder, 'policy.toml'), '[circuit_breaker]\nfailure_threshold = 2\n');
+    assert.match(JSON.stringify(await proxy.request('tools/list')), /"read_doc"/);
+    for (let n = 0; n < 2; n++) assert.match((await proxy.call('fail', { n })).content[0]!.text, /^failed at/);
+    assert.match((await proxy.call('fail', { n: 'third' })).content[0]!.text, /out of order/);
+    proxy.end();
+    assert.equal(await proxy.exited, 0);
   } finally {
     own.clear();
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test as plainTest } from 'node:test';
@@ -110,6 +110,18 @@ test('the end of one session leaves the store open for the others, and each task
   const count = (type: string) => store.tail(0).filter((entry) => entry.type === type).length;
   assert.deepEqual([count('task-started'), count('task-ended')], [3, 3]);
   store.close();
+});
+
+test('a store that opens at last ends the refusals of a listener, also in an older session', async () => {
+  const blocked = join(folder, 'blocked');
+  writeFileSync(blocked, 'no folder');
+  const store = { SWITCHGEAR_STORE: `sqlite:${join(blocked, 'state.db')}` };
+  const url = await readUrl(startProxy(['--listen', '0', '--', process.execPath, serverFile], store));
+  const older = await begin(url);
+  assert.match((await older.call(2, 'echo')).text, /cannot judge calls/);
+  rmSync(blocked);
+  const newer = await begin(url);
+  for (const { call } of [newer, older]) assert.doesNotMatch((await call(3, 'echo')).text, /cannot judge calls/);
 });
 
 test('a port that another program uses is an error that names the option', async () => {

@@ -1,6 +1,7 @@
 /**
  * The process of the proxy between hostile frames of both sides, with calls among them and a line of 50 MB each: it
- * stays alive, answers, and takes less than 200 MB of memory. The short form has fewer frames and a shorter line.
+ * stays alive, answers, and takes less than 200 MB of memory. The same for long answers to clients by HTTP. The short
+ * form has fewer frames, and shorter lines and answers.
  */
 
 import assert from 'node:assert/strict';
@@ -15,7 +16,9 @@ import { byForm } from '../../attacks/held/attempts.ts';
 import { compiled } from '../../harness/compiled.ts';
 import { bin, sourceBin } from '../../harness/switchgear-bin.ts';
 import { createRandom, makeFrame } from '../../mcp/hostile-frame.ts';
-import { createPlace } from './proxy-process.ts';
+import { startHttpServer } from '../../mcp/http/http-setup.ts';
+import { post } from '../../mcp/http/listener-setup.ts';
+import { createPlace, serverFile } from './proxy-process.ts';
 
 /** Where the sources run, what compiles them takes some memory, too. */
 const peakMax = bin === sourceBin ? 260_000_000 : 200_000_000;
@@ -71,6 +74,50 @@ test('the proxy takes less than 200 MB, whatever client and server send', { time
   context.diagnostic(`${((peak ?? 0) / 1_000_000).toFixed(0)} MB`);
   assert.ok(peak === undefined || peak < peakMax, `${peak} bytes`);
 });
+
+const fill = (bytes: number) => `{"content":[{"type":"text","text":"${'y'.repeat(bytes)}"}]}`;
+
+for (const behind of ['stdio', 'HTTP'] as const) {
+  test(`HTTP to ${behind}: the proxy takes less than 200 MB, however many long answers come at once`, {
+    timeout: 300_000,
+  }, async (context) => {
+    const place = createPlace();
+    context.after(place.clear);
+    const bytes = byForm(15_000_000, 10_000_000);
+    const remote = await startHttpServer(({ frame, json, response }) => {
+      if (frame.method === 'tools/call') json(`{"jsonrpc":"2.0","id":${frame.id},"result":${fill(bytes)}}`);
+      else if (frame.id === undefined) response.writeHead(202).end();
+      else json({ jsonrpc: '2.0', id: frame.id, result: {} }, 200, { 'mcp-session-id': 's' });
+    });
+    const server = behind === 'HTTP' ? ['--url', remote.url.href] : ['--', process.execPath, serverFile];
+    const child = spawn(process.execPath, [bin, 'mcp', '--store', place.store, '--listen', '0', ...server], {
+      cwd: place.folder,
+      env: { ...compiled, PATH: process.env.PATH, HOME: place.folder },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    context.after(() => child.kill('SIGTERM'));
+    const [, url = ''] = /listening on (\S+)/.exec(String((await once(child.stderr, 'data'))[0])) ?? [];
+    const ask = async (n: number) => {
+      const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'tester', version: '1' } };
+      const { headers } = await post(url, { jsonrpc: '2.0', id: 'i', method: 'initialize', params });
+      const own = { 'mcp-session-id': String(headers['mcp-session-id']) };
+      await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, own);
+      for (let round = 0; round < 2; round++) {
+        const call = { name: 'big', arguments: { bytes, n, round } };
+        const { text } = await post(
+          url,
+          { jsonrpc: '2.0', id: n * 10 + round, method: 'tools/call', params: call },
+          own,
+        );
+        assert.ok(text.length > bytes, text.slice(0, 200));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, n) => ask(n)));
+    const peak = readPeak(child.pid!);
+    context.diagnostic(`${((peak ?? 0) / 1_000_000).toFixed(0)} MB`);
+    assert.ok(peak === undefined || peak < peakMax, `${peak} bytes`);
+  });
+}
 
 /** Reads a stream until a text comes; the rest of it is read and forgotten. */
 function waitForText(stream: Readable, text: string): Promise<void> {

@@ -184,6 +184,8 @@ test('the text for a model about an open circuit has the count, the last error a
       'Do not call it for the next 60 s. Use another way, or tell the user what you could not do.',
   );
   assert.match(refusal.explanation, /; last error: 503 upstream$/);
+  const sentence = explain(stop, { name: 'search', agent: 'a', atMs: 0, lastError: 'The server ended.' });
+  assert.match(textForModel(sentence), /last: The server ended\)\. Do not call it/);
   const manual = makeStop('deny', { counters: { failures: 1, limit: 1, wait_secs: 'manual' } });
   assert.match(textForModel(told(manual)), /it keeps failing\)\. Do not call it until a person resets it\./);
   const held = makeStop('deny', { counters: { held: 1 } });

@@ -5,6 +5,7 @@ import { type IncomingMessage, type ServerResponse, request as sendRequest } fro
 import { test as plainTest } from 'node:test';
 import { BridgeSession } from '../../../src/mcp/http/bridge-session.ts';
 import { listen as startListener } from '../../../src/mcp/http/listener.ts';
+import { LongMessages } from '../../../src/mcp/http/long-messages.ts';
 import { endLine } from '../../../src/mcp/http/request-body.ts';
 import { lostClientMs, sessionIdleMs } from '../../../src/mcp/limits.ts';
 import { startServerProcess } from '../../../src/mcp/server-process.ts';
@@ -288,7 +289,11 @@ test('a subscription that the server ends is ended for its client', async () => 
 test('a client that posts after its stream was lost is not taken for one that is gone', async () => {
   const options = { openJudge: () => new Promise<never>(() => {}), onJudgeFailed: () => {}, report: () => {} };
   const command = serverOf('say({ id: m.id, result: {} });');
-  const session = new BridgeSession('s', { ...options, restarts: false, start: () => startServerProcess(command) });
+  const session = new BridgeSession(
+    's',
+    { ...options, restarts: false, start: () => startServerProcess(command) },
+    new LongMessages(),
+  );
   const handler = {
     post: (_: IncomingMessage, response: ServerResponse, body: Buffer) =>
       session.post(response, JSON.parse(body.toString()), endLine(body)),

@@ -87,6 +87,76 @@ test('a server that is gone or answers 5xx trips its breaker; 401 passes and cou
   assert.equal(server.seen.length, before);
 });
 
+test('P27, P28: a server that hangs in a call is asked by ping; silence trips its breaker', async () => {
+  let isDeaf = false;
+  const server = await startHttpServer((exchange) => {
+    const { method, id } = exchange.frame;
+    if (method === 'initialize') exchange.result({ capabilities: { tools: {} } }, { 'mcp-session-id': 's' });
+    else if (id === undefined) exchange.response.writeHead(202).end();
+    else if (method === 'ping' && !isDeaf) exchange.result({});
+  });
+  const { url, gear, reports } = await startRelay(
+    server.url,
+    {},
+    { circuit_breaker: { health_check_interval_secs: 1, failure_threshold: 2, timeout_secs: 600 } },
+  );
+  const headers = { 'mcp-session-id': 's' };
+  await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params: {} });
+  await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
+  const hanging = post(url, call(1, 'slow'), headers).catch(() => undefined);
+  const pings = () => server.seen.filter(({ frame }) => frame.method === 'ping');
+  while (pings().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(String(pings()[0]?.frame.id), /^switchgear-/);
+  assert.equal(pings()[0]?.headers['mcp-session-id'], 's');
+  assert.equal(gear.breaker('mcp__docs').stats.consecutiveFailures, 0);
+  isDeaf = true;
+  while (gear.breaker('mcp__docs').state !== 'OPEN') await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(reports.includes('The MCP server did not answer a ping for 1 s.'), reports.join('\n'));
+  assert.match((await post(url, call(2, 'other'), headers)).text, /circuit_open/);
+  server.close();
+  await hanging;
+});
+
+const filler = 'ü'.repeat(1_000_000);
+/** Answers that are too long to be held: the failure that they report stands at the end. */
+const longAnswers: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
+  JSON: ({ json, frame }) =>
+    json(
+      `{"id":${frame.id},"result":{"content":[{"type":"text","text":"${filler}"}], "isError":true},"jsonrpc":"2.0"}`,
+    ),
+  'an event': ({ events, response, frame }) => {
+    const result = `"result":{"content":[{"type":"text","text":"${filler}"}], "isError":true}`;
+    events(`event: message\nid: e-${frame.id}\ndata: {"jsonrpc":"2.0",${result},"id":${frame.id}}\n\n`, ': end\n\n');
+    response.end();
+  },
+};
+
+for (const [title, answer] of Object.entries(longAnswers)) {
+  test(`long answers as ${title} pass byte for byte, and count by their flag`, async () => {
+    const server = await startHttpServer(answer);
+    const { url, gear } = await startRelay(server.url);
+    const headers = { 'mcp-session-id': 's' };
+    for (let n = 1; n <= 5; n++) {
+      const [through, direct] = await Promise.all([post(url, call(n), headers), post(server.url.href, call(n))]);
+      assert.equal(through.text === direct.text, true);
+      assert.equal(through.headers['content-length'], direct.headers['content-length']);
+    }
+    assert.equal(gear.breaker('mcp__docs__read').state, 'OPEN');
+    assert.equal(gear.breaker('mcp__docs').stats.totalSuccesses, 5);
+    assert.match((await post(url, call(6), headers)).text, /circuit_open/);
+  });
+}
+
+test('a long answer that breaks off is a broken response for the client, and a failure of the server', async () => {
+  const server = await startHttpServer(({ response, frame }) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 9_000_000 });
+    response.write(`{"jsonrpc":"2.0","id":${frame.id},"result":{"content":"${filler}`, () => response.destroy());
+  });
+  const { url, gear } = await startRelay(server.url);
+  await assert.rejects(post(url, call(1), { 'mcp-session-id': 's' }));
+  assert.equal(gear.breaker('mcp__docs').stats.consecutiveFailures, 1);
+});
+
 /** Responses with HTTP 200 that do not answer their request. */
 const strange: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
   'a page for people': ({ response }) =>
