@@ -21,6 +21,7 @@ export class CallReservation implements ReservedCall {
   /** Output tokens that are reserved. */
   #outputTokens: number;
   reserved: Pick<Cost, 'micros' | 'tokens'> = nothing;
+  leave: (() => boolean) | undefined = undefined;
   /** What the ledger counts for the call while it runs. */
   #expected: Pick<Cost, 'micros' | 'tokens'> = nothing;
 

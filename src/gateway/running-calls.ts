@@ -6,7 +6,7 @@
 import type { Cost } from '../core/action.ts';
 import { microsPerCent } from '../core/controls/budget/budget.ts';
 import type { Stop } from '../core/verdict.ts';
-import type { TaskState } from '../guard/internal.ts';
+import { SlotList, type TaskState } from '../guard/internal.ts';
 import type { Clock } from '../ports/clock.ts';
 import { reservationWaitMaxMs } from './limits.ts';
 
@@ -16,6 +16,8 @@ export interface ReservedCall {
   readonly model: string;
   /** The reserved amounts; zero before the call begins. */
   readonly reserved: Pick<Cost, 'micros' | 'tokens'>;
+  /** Removes the call from those that run; false if it does not run. */
+  leave?: (() => boolean) | undefined;
 }
 
 export interface RunningCalls {
@@ -37,7 +39,7 @@ interface Waiting {
 }
 
 export function createRunningCalls(clock: Clock): RunningCalls {
-  const running = new Set<ReservedCall>();
+  const running = new SlotList<ReservedCall>();
   /** In the order in which they came. */
   const waiting = new Map<ReservedCall, Waiting>();
   const untilMs = new WeakMap<ReservedCall, number>();
@@ -65,21 +67,22 @@ export function createRunningCalls(clock: Clock): RunningCalls {
   }
 
   return {
-    begin: (call) => void running.add(call),
+    begin(call) {
+      call.leave = running.add(call);
+    },
     end(call) {
       forget(call);
-      if (running.delete(call) && waiting.size > 0) wake();
+      if (call.leave?.() === true && waiting.size > 0) wake();
     },
     mayRelease(stop, call) {
       const lacking = computeLack(stop);
       if (lacking === undefined) return false;
       let reserved = 0;
-      for (const other of running) {
-        if (other === call || waiting.has(other) || !sharesBudget(stop, call, other)) continue;
+      return running.some((other) => {
+        if (other === call || waiting.has(other) || !sharesBudget(stop, call, other)) return false;
         reserved += other.reserved[lacking.unit];
-        if (reserved > lacking.amount) return true;
-      }
-      return false;
+        return reserved > lacking.amount;
+      });
     },
     wait(call, retry, giveUp) {
       const nowMs = clock.nowMs();

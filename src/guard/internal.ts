@@ -36,6 +36,7 @@ export { invalid } from './runtime/option-checks.ts';
 export { setMetricLayer, timeDecisions } from './runtime/process-counts.ts';
 export { refreshOnce } from './runtime/refresh-once.ts';
 export { isObserving, type Runtime, runtimeOf, useDefaultPrices } from './runtime/runtime.ts';
+export { SlotList } from './runtime/slot-list.ts';
 export { describeCardTask } from './tasks/card-task.ts';
 export {
   makeQuestionCard,

@@ -114,13 +114,13 @@ function latch(
   const ending = task.ending;
   const listeners = ending?.size ?? 0;
   task.ending = undefined;
-  for (const end of ending ?? []) {
+  ending?.forEach((end) => {
     try {
       end(listeners);
     } catch (error) {
       countError(runtime, 'signal', error);
     }
-  }
+  });
 }
 
 /** Limits of which a person is told twice: at `notice_share` and at 95 %. */

@@ -13,6 +13,7 @@ import type { BudgetOwner, BudgetSet, BudgetTarget, PayingKey } from '../../port
 import type { Task } from '../api.ts';
 import type { CallSite, Target } from '../route/call-site.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { SlotList } from '../runtime/slot-list.ts';
 import type { RecentOutput } from './recent-output.ts';
 
 export interface TaskState extends PanelTask {
@@ -48,7 +49,7 @@ export interface TaskState extends PanelTask {
   haltActions?: readonly CardAction[];
   ended: boolean;
   /** Functions that abort signals and waits; called once when the task halts. */
-  ending: Set<HaltListener> | undefined;
+  ending: SlotList<HaltListener> | undefined;
   /** Removes the listener of the outer signal; called when the task ends. */
   removeAbortListener: (() => void) | undefined;
   signal: AbortSignal | undefined;
@@ -116,9 +117,9 @@ export type HaltListener = (listeners: number) => void;
 
 /** Runs a function once when the task halts; returns a function that removes it. */
 export function onHalt(task: TaskState | undefined, end: HaltListener): () => void {
-  if (task !== undefined) task.ending ??= new Set();
-  task?.ending?.add(end);
-  return () => task?.ending?.delete(end);
+  if (task === undefined) return () => {};
+  task.ending ??= new SlotList();
+  return task.ending.add(end);
 }
 
 /** The signal of a task, created on first use. */
