@@ -54,6 +54,9 @@ export async function parseMcpOptions(args: readonly string[], { env, cwd }: Ter
           cwd,
         });
   const server = entry?.server ?? readPlace(command, url, headers);
+  if (!values.has('--listen') && values.has('--allow-host')) throw usageError('mcp: --allow-host needs --listen');
+  if (server.kind === 'url' && switches.has('--no-restart'))
+    throw usageError('mcp: --no-restart needs a server that is started by a command');
   return {
     parsedArgs,
     server,

@@ -43,6 +43,11 @@ test('headers that are missing or wrong are an error without their text', async 
   await assert.rejects(parse(['--headers-from', 'HEADERS', '--', 'x'], { HEADERS: 'A: b' }), /needs --url/);
 });
 
+test('an option that would do nothing is an error', async () => {
+  await assert.rejects(parse(['--allow-host', 'docs.example', '--', 'x']), /--allow-host needs --listen/);
+  await assert.rejects(parse([...url, '--no-restart']), /--no-restart needs a server that is started by a command/);
+});
+
 /** Writes the configuration of a client, and reads its server `docs`. */
 async function readDocs(path: string, text: string, env: Terminal['env'] = {}) {
   const file = join(folder, path);
