@@ -25,7 +25,7 @@ export const wholeAnswerTokens = 16_384;
 /** Models whose figures are remembered. */
 export const modelFiguresMax = 500;
 /** Tasks and watched conversations that are kept at once, and for how long after their last request. */
-export const gatewayTasksMax = 3_000;
+export const gatewayTasksMax = 2_000;
 export const namedTaskIdleMs = 24 * 3_600_000;
 /** Tasks below that of a run. Further conversations are counted on the run itself. */
 export const runTasksMax = 1_000;
