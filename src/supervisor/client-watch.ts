@@ -61,7 +61,7 @@ export class ClientWatch {
     return this.#look(connection).finally(() => this.#waiting--);
   }
 
-  /** Whether the processes of a connection are recorded. One that goes on with it after their end is not. */
+  /** Whether the processes of a connection are recorded and run: a process that inherits it is looked for anew. */
   #isIdentified(connection: object): boolean {
     const identified = this.#identified.get(connection);
     if (identified === undefined) return false;
