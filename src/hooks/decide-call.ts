@@ -36,7 +36,7 @@ import { uniqueId } from '../platform/unique-id.ts';
 import { type CallProposedEvent, type HookDecision, type Payload, pass } from './hosts/hook-event.ts';
 import { settleEarlyPrompt } from './prompts.ts';
 import { type ApprovedQuestion, askByCard, useApprovals } from './question-card.ts';
-import { findOrBeginTask, type HookContext, haltRootTask, makeHaltDecision } from './session/hook-tasks.ts';
+import { findOrBeginTask, type HookContext, isHaltedAlone, makeHaltDecision } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 import type { OpenCallEdit } from './session/session-state.ts';
 
@@ -107,7 +107,6 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
     const input = 'decision' in result && result.decision.kind === 'edit' ? result.decision.input : event.input;
     await publishCall(context, session, { ...event, input }, admitted.permit);
   }
-  haltRootTask(context, task, event.tool);
   return result;
 }
 
@@ -224,7 +223,12 @@ export function recordOpenCall(
 function refuseCall(task: LoadedTask, event: MarkedCall, refusal: Refusal): HookDecision {
   const isHalt = refusal.kind === 'halt' || task.node.halt !== undefined;
   const denial = { kind: 'deny', reason: textForModel(refusal) } as const;
-  return recordAnswer(task, event, isHalt ? makeHaltDecision(task.node, refusal) : denial);
+  if (!isHalt) return recordAnswer(task, event, denial);
+  const decision = makeHaltDecision(task.node, refusal);
+  // A subagent that is halted alone says why in one closing turn; its next call ends it.
+  const isTold = task.answers.some(({ reason }) => reason === decision.reason.slice(0, hookReasonMax));
+  const isClosing = isHaltedAlone(task.node) && !isTold;
+  return recordAnswer(task, event, isClosing ? { kind: 'deny', reason: decision.reason } : decision);
 }
 
 function recordAnswer(

@@ -6,7 +6,7 @@ import { recordDelegation } from '../guard/entries/delegate.ts';
 import { settleDetached } from '../guard/entries/detached-call.ts';
 import { callSiteFor, targetFor } from '../guard/internal.ts';
 import type { CallEndedEvent } from './hosts/hook-event.ts';
-import type { HookContext } from './session/hook-tasks.ts';
+import { type HookContext, tellParent } from './session/hook-tasks.ts';
 import type { LockedSession } from './session/session-lock.ts';
 import type { SubagentReturn } from './session/session-state.ts';
 
@@ -24,6 +24,9 @@ export async function endSubagent(
   const failed = isFailed || halted !== undefined;
   const reason = halted?.message ?? (isFailed ? 'it failed' : '');
   const result: SubagentReturn = { failed, reason, isBooked: (task?.node.booked?.size ?? 0) > 0 };
+  const parent = task?.node.parent;
+  if (halted !== undefined && parent !== undefined && parent.haltStop === undefined)
+    tellParent(parent, agent.type, halted);
   await session.endTask(agent.task, failed ? 'error' : 'done');
   const { [id]: _, ...agents } = session.state.agents;
   session.state = { ...session.state, agents };

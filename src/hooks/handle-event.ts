@@ -21,7 +21,6 @@ import {
   findOrBeginTask,
   type HookContext,
   haltDecisionOf,
-  haltRootTask,
 } from './session/hook-tasks.ts';
 import { type LoadedTask, type LockedSession, withSessionLock } from './session/session-lock.ts';
 import type { OpenHookCall } from './session/session-state.ts';
@@ -154,7 +153,6 @@ async function handleCallEnded(
     );
     forgetEdit(runtime, open);
   }
-  haltRootTask(context, task, event.tool);
   // If the host reports the end of a turn, the hint waits for it: there it reaches the model even if the call failed.
   return haltDecisionOf(task) ?? (context.reportsTurns ? undefined : consumeNote(task)) ?? pass;
 }

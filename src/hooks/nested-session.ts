@@ -3,7 +3,7 @@
 import { observe } from '../guard/internal.ts';
 import { endSubagent } from './delegations.ts';
 import { type HookDecision, type HookEvent, pass } from './hosts/hook-event.ts';
-import { findOrBeginAgentTask, type HookContext, haltDecisionOf, haltRootTask } from './session/hook-tasks.ts';
+import { findOrBeginAgentTask, type HookContext, makeHaltDecision } from './session/hook-tasks.ts';
 import { withSessionLock } from './session/session-lock.ts';
 import type { OuterSession } from './session/session-state.ts';
 import { accountUsage, type UsageSource } from './spend/account-usage.ts';
@@ -42,8 +42,8 @@ function bookOn(context: HookContext, outer: OuterSession, { event, spending }: 
     const task = await findOrBeginAgentTask(outerContext, session, agent, host);
     if (spending !== undefined) await accountUsage(outerContext, session, { ...spending, agent, isOlder: true });
     if (event.type === 'call-proposed') observe(runtime, task.node, { type: 'tool_use', name: 'nested call' });
-    haltRootTask(outerContext, task, host);
-    const decision = haltDecisionOf(task) ?? pass;
+    // A nested agent ends alone; the agent that started it goes on.
+    const decision = task.node.halt === undefined ? pass : makeHaltDecision(task.node, task.node.halt);
     if (event.type === 'session-ended') await endSubagent(outerContext, session, agent, false);
     return decision;
   });

@@ -5,7 +5,7 @@ import { endSentence } from '../../core/messages/model-text.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
 import type { HookedHost } from '../../guard/entries/hooked-calls.ts';
-import { halt, joinTask, startTask, type TaskState } from '../../guard/internal.ts';
+import { joinTask, startTask, type TaskState } from '../../guard/internal.ts';
 import type { OwnTargets } from '../../platform/self-protection/own-files.ts';
 import type { SubagentLimits } from '../../supervisor/run-record.ts';
 import type { HookDecision, InputEdits } from '../hosts/hook-event.ts';
@@ -134,21 +134,27 @@ function startOrJoin(
   return startTask(runtime, options, undefined);
 }
 
-/** Halts the whole task of a halted subagent, because its parent would take it for finished. */
-export function haltRootTask({ runtime }: HookContext, { node }: LoadedTask, name: string): void {
-  const { haltStop, parent } = node;
-  if (haltStop === undefined || parent === undefined) return;
-  halt(runtime, node, { ...haltStop, ends: 'root' }, name, runtime.clock.nowMs());
+/** Whether a task is a subagent that was halted alone, while its parent goes on. */
+export function isHaltedAlone({ haltStop, parent }: TaskState): boolean {
+  return haltStop !== undefined && parent !== undefined && parent.haltStop === undefined;
 }
 
-/** The answer of a halted task to every event. */
+/** The answer of a halted task to every event; a subagent that was halted alone may still say why in a closing turn. */
 export function haltDecisionOf({ node }: LoadedTask): HookDecision | undefined {
-  return node.halt && makeHaltDecision(node, node.halt);
+  return isHaltedAlone(node) ? undefined : node.halt && makeHaltDecision(node, node.halt);
 }
 
-export function makeHaltDecision({ haltStop: stop }: TaskState, refusal: Refusal) {
+export function makeHaltDecision(node: TaskState, refusal: Refusal) {
+  const { haltStop: stop } = node;
   const { name } = refusal;
-  return { kind: 'halt', reason: formatHaltReason(refusal), halt: stop && { stop, name } } as const;
+  // A run that is told of a halt ends; the parent of a subagent goes on.
+  const halt = isHaltedAlone(node) ? undefined : stop && { stop, name };
+  return { kind: 'halt', reason: formatHaltReason(refusal), halt } as const;
+}
+
+/** What a parent reads of a subagent that was halted. */
+export function tellParent(parent: TaskState, agent: string, { explanation }: Refusal): void {
+  parent.loopHint = `Switchgear halted the subagent '${agent}': ${endSentence(explanation)} Its work is not finished.`;
 }
 
 function formatHaltReason({ explanation, remediation }: Refusal): string {

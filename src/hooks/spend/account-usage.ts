@@ -7,7 +7,7 @@ import { hookAgentsMax, hookPricesKeepMs } from '../../core/limits.ts';
 import { observe } from '../../guard/internal.ts';
 import type { Prices } from '../../ports/prices.ts';
 import type { TranscriptFile } from '../hosts/hook-event.ts';
-import { type HookContext, haltRootTask } from '../session/hook-tasks.ts';
+import type { HookContext } from '../session/hook-tasks.ts';
 import type { LockedSession } from '../session/session-lock.ts';
 import type { CachedRates, PriceCache } from './price-cache.ts';
 import { type NewUsage, type ReadMark, readNewUsage } from './transcript.ts';
@@ -43,7 +43,6 @@ export async function accountUsage(context: HookContext, session: LockedSession,
   const used = newUsage.used.map((usage) => (model === undefined ? usage : { model, ...usage }));
   await loadRates(context, source, used);
   for (const usage of used) observe(context.runtime, task.node, { type: 'usage', ...usage });
-  haltRootTask(context, task, 'model');
 }
 
 /** The key of the main agent's first file. */
