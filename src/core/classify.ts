@@ -33,6 +33,12 @@ const schemaErrorName =
 /** How MCP servers report arguments that do not fit, at the beginning of the text of a result. */
 const invalidArgumentsText = /^(MCP error -32602|Input validation error|Invalid arguments for tool)\b/;
 
+/** The errors of a caller in the text of a result: the same that a thrown error has as its code. */
+const callersErrors: readonly (readonly [words: RegExp, alias: string])[] = [
+  [/^.{0,80}\b(?:ENOENT|no such file or directory|file not found)\b/i, 'FileNotFound'],
+  [/^.{0,80}\b(?:EACCES|EPERM|permission denied|access denied)\b/i, 'PermissionDenied'],
+];
+
 /** The links of a chain of causes that are read. */
 const causesMax = 5;
 
@@ -200,13 +206,16 @@ function isErrorShape(value: object): boolean {
 
 /** The names of an error that is reported as plain data: of a status only, or else that of a failed tool. */
 function reportedNames(names: readonly string[], result: object | undefined): readonly string[] {
-  if (result !== undefined && invalidArgumentsText.test(firstText(result))) return [invalidArgumentsName];
+  const text = result === undefined ? '' : firstText(result);
+  if (invalidArgumentsText.test(text)) return [invalidArgumentsName];
+  const alias = callersErrors.find(([words]) => words.test(text))?.[1];
+  if (alias !== undefined) return [alias];
   const byStatus = names.filter((name) => name === clientErrorName || name === unauthorizedName);
   return byStatus.length > 0 ? byStatus : ['ToolError'];
 }
 
 /** The first text of a result of MCP. */
-function firstText(result: object): string {
+export function firstText(result: object): string {
   const text = peek(peek(peek(result, 'content'), '0'), 'text');
   return typeof text === 'string' ? text : '';
 }

@@ -25,6 +25,8 @@ export interface Stop {
   readonly retryAtMs?: number;
   /** Whether the stop is a wait for the store's reply, which writes no entry. */
   readonly pending?: true;
+  /** Whether the refusal is a wait that nobody could make: it is no denial. */
+  readonly waited?: true;
   /** The task that a halt ends, by id, or `root`. @default the acting task */
   readonly ends?: string;
   /** The ids of the rules that fired, for an approval to name. */

@@ -9,7 +9,7 @@ import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare
 import { wholeNumber } from '../declare/setting.ts';
 import { taskSection } from '../declare/task-section.ts';
 import type { BaseSettings } from '../settings.ts';
-import { allow, haltOverLimit } from '../verdict.ts';
+import { allow, haltOverLimit, type Stop } from '../verdict.ts';
 import { isOutsideTask } from './budget/joint-budget.ts';
 
 /** The refusals of one task. */
@@ -38,7 +38,7 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
       if (event.type !== 'action-decided') return state;
       const { verdict, action } = event;
       if (verdict.kind === 'wait' || verdict.kind === 'ask') return state;
-      if (verdict.kind !== 'allow' && isOutsideTask(verdict)) return state;
+      if (verdict.kind !== 'allow' && (isOutsideTask(verdict) || isNoDenial(verdict))) return state;
       const refused = verdict.kind !== 'allow';
       if (action.turnId === undefined) {
         if (refused) state.inARow++;
@@ -58,6 +58,11 @@ export function denials(settings: { readonly maxDenials: number }): Control<Deni
       inARow < settings.maxDenials ? allow : haltOverLimit('denials', 'denial_limit', inARow, settings.maxDenials),
     gauges: (state): readonly Gauge[] => [{ name: 'denials', actual: state.inARow, limit: settings.maxDenials }],
   };
+}
+
+/** A wait that was too long, amounts that a store is asked for, and the no of a person are no denials (R27). */
+function isNoDenial({ code, waited, pending }: Stop): boolean {
+  return code === 'rule_declined' || waited === true || pending === true;
 }
 
 export const denialsDeclaration = {

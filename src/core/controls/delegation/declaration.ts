@@ -12,7 +12,7 @@ import { shortMessage, userMessage } from './messages.ts';
 const delegationFields = {
   max_failures: wholeNumber('Failures of one worker in a session at which the worker trips.', 2, 'lower'),
   worker_limits: map('Other limits for single workers or tools, by name.', 'counts', { lowerThan: 'max_failures' }),
-  on_trip: choice('`halt` ends the root task; `deny` refuses this worker only.', 'earlier', 'halt', 'deny'),
+  on_trip: choice('`deny` refuses this worker only; `halt` ends the root task.', 'later', 'deny', 'halt'),
   on_failure: choice('`end` halts on the first failure.', 'later', 'retry', 'end'),
   reset_after_secs: secs('Failures are cleared when the last one is older than this.', undefined, 'higher'),
   backoff: flag('Wait 2, 4, 8 ... seconds before the next delegation to a worker that failed.', false, true),
@@ -42,7 +42,7 @@ export const delegationDeclaration = {
   },
   codes: {
     delegation_limit: {
-      kind: 'halt, or deny with `on_trip = "deny"`',
+      kind: 'deny, or halt with `on_trip = "halt"`',
       means: 'the worker failed too often, or teams nest too deep',
       remedy: 'another worker, or none',
       settings: ['delegation.max_failures', 'delegation.worker_limits', 'delegation.max_depth'],

@@ -146,7 +146,8 @@ const success = pattern(
   "\\b(?:all|tests?|checks?) (?:now )?pass(?:es|ed|ing)?\\b|\\bchanges (?:i|we)(?: have|'ve)? made\\b",
   `\\b(?:all|every|each|\\d+)(?: [\\w-]+){1,3} (?:(?:is|are|was|were) )?${either(done, 'imported', 'exported')}\\b`,
   `\\b(?:answer|draft|list|proof|report|results?|solution|summary|table|translation) (?:is|are) (?:attached|below)\\b`,
-  "\\bhere(?:'s| is| are) (?:the|a) (?:answer|information|list|report|results?|summary)\\b|(?<!\\bto )\\bcomplete$",
+  "\\bhere(?:'s| is| are) (?!what|why|how|(?:the|my) (?:error|problem|question|reason))[\\w']+|(?<!\\bto )\\bcomplete$",
+  "^[\\w' -]{1,40} (?:works|worked|(?:is|are) (?:available|fine|ok|okay|correct))\\W*$",
 );
 
 const negation = pattern(
