@@ -8,7 +8,7 @@ import { createCallObserver } from '../../guard/entries/observed-call.ts';
 import { isObserving, type Runtime, type TaskState } from '../../guard/internal.ts';
 import type { GatewayTasks, Watching } from '../gateway-tasks.ts';
 import type { HistoryItem } from '../shapes/shape.ts';
-import { hasResults, type KeyedItem, nameCall, nameConversation } from './keyed-history.ts';
+import { hasAnswers, type KeyedItem, nameCall, nameConversation } from './keyed-history.ts';
 import { createWatched, observeHistory, type Watched } from './observe-history.ts';
 import { createStoredConversations, type StoredConversation } from './stored-conversations.ts';
 
@@ -23,6 +23,8 @@ export interface FoundConversation {
   /** The task in which its tools are watched; its halt refuses the call. */
   readonly task: TaskState;
   readonly hints: readonly PlacedHint[];
+  /** Called when the request has been answered: until the next one its tools run. */
+  answered(): void;
 }
 
 /** Hints in one conversation; after that there are no further ones. */
@@ -36,6 +38,8 @@ interface Conversation extends Watched {
   readonly id: string;
   /** Its last call by id, name and arguments. */
   lastCall: string | undefined;
+  /** When its last answer ended. */
+  answeredAtMs?: number;
   readonly hints: Map<string, string>;
 }
 
@@ -49,7 +53,7 @@ interface TaskConversations {
 export interface Conversations {
   /**
    * Observes the calls of tools in the history of a request. The id names the task in every gateway. Undefined if the
-   * history has no results or is not watched.
+   * history has no answers or is not watched.
    */
   find(
     id: string,
@@ -61,6 +65,7 @@ export interface Conversations {
 export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conversations {
   const stored = createStoredConversations(runtime);
   const observeCall = createCallObserver(runtime);
+  const { clock } = runtime;
   const byTask = new WeakMap<TaskState, TaskConversations>();
 
   function conversationsOf(task: TaskState): TaskConversations {
@@ -96,14 +101,19 @@ export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conv
     const items = conversation.keys.read(history);
     const counted = Math.max(conversation.calls, before?.calls ?? 0);
     const isHalted = task.halt !== undefined;
-    const opened = observeHistory(runtime, observeCall, conversation, items, counted);
+    const { answeredAtMs = clock.nowMs() } = conversation;
+    const tookMs = clock.nowMs() - answeredAtMs;
+    const opened = observeHistory(runtime, observeCall, conversation, items, { counted, tookMs });
     conversation.lastCall = findLastCall(items) ?? conversation.lastCall;
     const place = task.halt === undefined && canHint() ? findHintPlace(items) : undefined;
     const text = place === undefined || hints.has(place) ? undefined : takeHint(task, opened);
     if (place !== undefined && text !== undefined && hints.size < hintsMax) hints.set(place, text);
     const isHaltedNow = task.halt !== undefined && !isHalted;
     if (conversation.calls > counted || text !== undefined || isHaltedNow) save(conversation);
-    return { task, hints: canHint() ? placeHints(items, hints) : [] };
+    const answered = () => {
+      conversation.answeredAtMs = clock.nowMs();
+    };
+    return { task, hints: canHint() ? placeHints(items, hints) : [], answered };
   }
 
   function canHint(): boolean {
@@ -141,7 +151,7 @@ export function createConversations(runtime: Runtime, tasks: GatewayTasks): Conv
       const { known, aliases } = conversationsOf(task);
       const name = resolveName(id, task, history);
       const watching = tasks.watching?.(name) ?? 'count';
-      if (watching === 'none' || !hasResults(history)) return undefined;
+      if (watching === 'none' || !hasAnswers(history)) return undefined;
       if (stored === undefined) return observeIn(open(id, task, name, watching), history, undefined);
       const isNew = !known.has(name);
       return stored.load(`${id}~${name}`).then(async (loaded) => {

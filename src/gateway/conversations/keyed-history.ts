@@ -7,7 +7,7 @@ import type { HistoryCall, HistoryItem } from '../shapes/shape.ts';
 /** A part of a history with its key. */
 export type KeyedItem =
   | { readonly type: 'user'; readonly text: string; readonly key: string }
-  | { readonly type: 'assistant'; readonly text: string; readonly calls: readonly KeyedCall[] }
+  | { readonly type: 'assistant'; readonly text: string; readonly calls: readonly KeyedCall[]; readonly key: string }
   | {
       readonly type: 'result';
       /** The key of its call. */
@@ -32,9 +32,9 @@ export function nameConversation(history: readonly HistoryItem[]): string {
   return (fingerprint('conversation', prompts) >>> 0).toString(36);
 }
 
-/** Whether a history has a result of a tool. */
-export function hasResults(history: readonly HistoryItem[]): boolean {
-  return history.some(({ type }) => type === 'result');
+/** Whether a history has an answer of the model. */
+export function hasAnswers(history: readonly HistoryItem[]): boolean {
+  return history.some(({ type }) => type === 'assistant');
 }
 
 /** Gives the histories of one conversation keys. */
@@ -98,7 +98,8 @@ function keyItems(history: readonly HistoryItem[], counts: Map<string, number>):
     if (item.type === 'assistant') {
       const calls = item.calls.map((call) => ({ ...call, key: number(call.id ?? nameCall(call)) }));
       open.push(...calls);
-      return [{ ...item, calls }];
+      const key = calls.length > 0 ? '' : number(`assistant ${fingerprint('assistant', item.text)}`);
+      return [{ ...item, calls, key }];
     }
     const found = findCall(open, item);
     if (found === -1) return []; // The call was cut from the history.

@@ -33,15 +33,15 @@ export function createWatched(task: TaskState, isCountedElsewhere: boolean): Wat
 /**
  * Observes the new parts of a history. Of a conversation that comes for the first time, only calls after the last
  * prompt of a person are observed: earlier ones belong to work that has ended. Calls that another gateway has counted,
- * `counted` of the conversation in all, change only the controls of the conversation's own task. Returns the names of
- * tools whose breaker has opened, with their failures.
+ * `counted` of the conversation in all, change only the controls of the conversation's own task; `tookMs` is the time
+ * since its last answer. Returns the names of tools whose breaker has opened, with their failures.
  */
 export function observeHistory(
   runtime: Runtime,
   observeCall: CallObserver,
   watched: Watched,
   items: readonly KeyedItem[],
-  counted: number,
+  { counted, tookMs }: { readonly counted: number; readonly tookMs: number },
 ): ReadonlyMap<string, number> {
   const { task, seen } = watched;
   const results = new Map(items.flatMap((item, at) => (item.type === 'result' ? [[item.key, at] as const] : [])));
@@ -54,11 +54,12 @@ export function observeHistory(
   for (const item of items.slice(0, start)) for (const key of keysOf(item)) remember(watched, key);
   watched.calls = Math.max(counted, watched.calls + fresh.length);
   const pass = new HistoryPass(runtime, observeCall, watched, results);
+  const lastTurn = items.findLastIndex(({ type }) => type === 'assistant');
   for (const [at, item] of items.entries()) {
     if (task.halt !== undefined) break;
     const isReplayed = at <= replayedTo;
     task.isCountedElsewhere = isReplayed || watched.isCountedElsewhere;
-    pass.observe(item);
+    pass.observe(item, at > lastTurn ? tookMs : 0);
     // The model got this hint from the gateway that counted the call.
     if (isReplayed) task.loopHint = undefined;
   }
@@ -84,9 +85,9 @@ class HistoryPass {
     this.#results = results;
   }
 
-  observe(item: KeyedItem): void {
+  observe(item: KeyedItem, tookMs: number): void {
     if (item.type === 'assistant') this.#observeTurn(item);
-    else if (item.type === 'result') this.#observeResult(item);
+    else if (item.type === 'result') this.#observeResult(item, tookMs);
     else if (this.#isNew(item.key)) observe(this.#runtime, this.#watched.task, { type: 'user', text: item.text });
   }
 
@@ -96,9 +97,13 @@ class HistoryPass {
     return true;
   }
 
-  #observeTurn({ text, calls }: Extract<KeyedItem, { type: 'assistant' }>): void {
+  #observeTurn({ text, calls, key }: Extract<KeyedItem, { type: 'assistant' }>): void {
     const { task } = this.#watched;
     const runtime = this.#runtime;
+    if (calls.length === 0) {
+      if (text !== '' && this.#isNew(key)) observe(runtime, task, { type: 'assistant', text, toolUse: false });
+      return;
+    }
     const added = calls.filter(({ key }) => this.#results.has(key) && this.#isNew(key));
     if (added.length > 0) observe(runtime, task, { type: 'assistant', text, toolUse: true });
     for (const { key: id, name, input } of added) {
@@ -110,10 +115,10 @@ class HistoryPass {
     }
   }
 
-  #observeResult({ key: id, ok, output }: Extract<KeyedItem, { type: 'result' }>): void {
+  #observeResult({ key: id, ok, output }: Extract<KeyedItem, { type: 'result' }>, tookMs: number): void {
     const { task, reported } = this.#watched;
     if (!this.#isNew(`result ${id}`)) return;
-    observe(this.#runtime, task, { type: 'tool_result', id, ok, output });
+    observe(this.#runtime, task, { type: 'tool_result', id, ok, output, tookMs });
     const call = this.#open.get(id);
     if (call === undefined) return;
     const { tool, observed } = call;
@@ -134,6 +139,6 @@ function remember({ seen }: Pick<Watched, 'seen'>, key: string): void {
 }
 
 function keysOf(item: KeyedItem): readonly string[] {
-  if (item.type === 'assistant') return item.calls.map(({ key }) => key);
+  if (item.type === 'assistant') return item.calls.length === 0 ? [item.key] : item.calls.map(({ key }) => key);
   return item.type === 'user' ? [item.key] : [`result ${item.key}`];
 }
