@@ -7,6 +7,11 @@ export interface Action {
     readonly task?: string;
     readonly fingerprint: number;
     readonly call?: number;
+    readonly effect?: Effect;
+    readonly searches?: true;
+    readonly waits?: true;
+    readonly edit?: EditMarks;
+    readonly afterModel?: true;
     readonly features?: Readonly<Record<string, number>>;
     readonly chances?: number;
     readonly worstMicros: number;
@@ -367,8 +372,8 @@ export type EntryBody = {
     readonly cost: Cost;
     readonly basis: string;
 } | Omit<CallObserved, 'atMs'> | Omit<ResultObserved, 'atMs'> | {
-    readonly type: 'user-observed' | 'sign-observed' | 'progress-observed';
-} | {
+    readonly type: 'user-observed' | 'progress-observed';
+} | Omit<SignObserved, 'atMs'> | {
     readonly type: 'loop-suspected';
     readonly counters: Counters;
     readonly message: string;
@@ -529,6 +534,7 @@ export type Observation = {
     readonly id: string;
     readonly ok?: boolean;
     readonly output?: unknown;
+    readonly tookMs?: number;
 }
  | {
     readonly type: 'progress';
@@ -662,6 +668,7 @@ export interface Stop {
     readonly reason?: string;
     readonly retryAtMs?: number;
     readonly pending?: true;
+    readonly waited?: true;
     readonly ends?: string;
     readonly rules?: readonly string[];
     readonly raise?: LimitRaise;

@@ -1,5 +1,8 @@
 /** The action that an agent proposes, its outcome, its cost, and its permit. */
 
+import type { Effect } from './controls/loop/effect.ts';
+import type { EditMarks } from './controls/loop/past-calls.ts';
+
 /** The kind of an action. */
 export type ActionKind = 'tool' | 'model' | 'delegation' | 'step';
 
@@ -21,6 +24,15 @@ export interface Action {
   readonly fingerprint: number;
   /** The fingerprint without volatile fields (request ids, times); absent if there are none. */
   readonly call?: number;
+  /** What the call does to the world; absent: it may change something. */
+  readonly effect?: Effect;
+  /** Whether it ends with an error if it finds nothing, and whether its command waits first. */
+  readonly searches?: true;
+  readonly waits?: true;
+  /** Marks of a place in a file with its content before an edit and after. */
+  readonly edit?: EditMarks;
+  /** Whether the host asked a model since the last call: the time before the call is then no wait. */
+  readonly afterModel?: true;
   /** Numbers that controls declared as features of the arguments, by name: equal for equal values. */
   readonly features?: Readonly<Record<string, number>>;
   /** Failures of the tool before its breaker opens, if more than the default. */

@@ -3,6 +3,8 @@
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { AnswerOrigin, Card } from './card.ts';
 import type { Gauge } from './control.ts';
+import type { Effect } from './controls/loop/effect.ts';
+import type { EditMarks } from './controls/loop/past-calls.ts';
 import type { ResultMark } from './controls/loop/result-mark.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
@@ -66,8 +68,12 @@ export interface TextObserved extends At {
   readonly type: 'text-observed';
   /** Jaccard similarity to the previous text, or -1 for the first. */
   readonly similarity: number;
+  /** How often an alike text came since a call brought something new, with this one; absent = once. */
+  readonly times?: number;
   /** Whether the text is nearly the same as a recent one. */
   readonly recurs?: boolean;
+  /** Whether the text apologises. */
+  readonly isSorry?: boolean;
   /** Whether calls belong to the text; absent if a later event shows it. */
   readonly calls?: boolean;
   /** Whether the prompt before the text is a repeat. */
@@ -98,6 +104,12 @@ export interface ResultObserved extends At {
   readonly result: ResultMark;
   /** The highest similarity to a recent call of the same tool. */
   readonly likeness?: number;
+  /** What the call does to the world, as in `Action`. */
+  readonly effect?: Effect;
+  readonly waits?: true;
+  readonly edit?: EditMarks;
+  /** The time between the begin of the call and its result, if known: the model was not asked then. */
+  readonly tookMs?: number;
 }
 
 /** The host reports progress: earlier repetition was no loop. */
@@ -113,6 +125,8 @@ export interface UserObserved extends At {
 /** Any other sign of life: a heartbeat, a stream chunk, progress. */
 export interface SignObserved extends At {
   readonly type: 'sign-observed';
+  /** Whether it is the end of an answer of the model. */
+  readonly isAnswer?: boolean;
 }
 
 /** A person is asked, or the task is paused: clocks stand still until `task-resumed`. */
@@ -252,7 +266,8 @@ export type EntryBody =
   | { readonly type: 'usage-observed'; readonly model: string; readonly cost: Cost; readonly basis: string }
   | Omit<CallObserved, 'atMs'>
   | Omit<ResultObserved, 'atMs'>
-  | { readonly type: 'user-observed' | 'sign-observed' | 'progress-observed' }
+  | { readonly type: 'user-observed' | 'progress-observed' }
+  | Omit<SignObserved, 'atMs'>
   | { readonly type: 'loop-suspected'; readonly counters: Counters; readonly message: string }
   | {
       readonly type: 'delegation-returned';

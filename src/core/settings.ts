@@ -124,12 +124,10 @@ export interface LoopSettings {
   readonly turns: number;
   /** Points at which the model is told that it repeats itself. @default 12 */
   readonly notePoints: number;
-  /** Points from which a repeated call is refused. @default 18 */
-  readonly refusePoints: number;
-  /** Points at which the task halts. @default 24 */
-  readonly haltPoints: number;
-  /** Failures of a tool before a loop of failures counts. @default 5 */
-  readonly failedRepeats: number;
+  /** Points at which a person gets a card that halts nothing. @default 24 */
+  readonly cardPoints: number;
+  /** Times that a call may bring the same, or fail, with nothing new in between. The next time is refused. @default 5 */
+  readonly repeats: number;
   /** Similarity from which two texts, or two calls, are nearly the same. @default 0.76 */
   readonly nearThreshold: number;
   /** Whether nearly the same text counts as a repeat even if the call differs. @default false */
@@ -150,13 +148,14 @@ export interface LoopSettings {
   readonly nearErrorPoints: number;
   /** Points of a turn that repeats a text and makes no call. @default 8 */
   readonly wordsPoints: number;
-  /** Time after which a polling tool may be called again unchanged. @default 5 */
+  /** Time of waiting inside a call after which the same answer is no repeat. @default 5 */
   readonly pollSecs: number;
   /**
-   * Tools that are meant to be repeated: `poll`, `wait`, `page`, `move`, or `off`. A name may contain `*`.
+   * Tools that are meant to be repeated: `poll`, `wait` or `off`; tools that only `read`, or `change` something. A name
+   * may contain `*`.
    * @default {}
    */
-  readonly tools: Readonly<Record<string, 'poll' | 'wait' | 'page' | 'move' | 'off'>>;
+  readonly tools: Readonly<Record<string, 'poll' | 'wait' | 'read' | 'change' | 'off'>>;
 }
 
 /** The limits of one task; a task past a limit halts. */
@@ -201,8 +200,8 @@ export interface DelegationSettings {
   readonly maxFailures: number;
   /** Other limits for single workers or tools, by name. @default {} */
   readonly workerLimits: Readonly<Record<string, number>>;
-  /** `halt` ends the root task; `deny` refuses this worker only. @default 'halt' */
-  readonly onTrip: 'halt' | 'deny';
+  /** `deny` refuses this worker only; `halt` ends the root task. @default 'deny' */
+  readonly onTrip: 'deny' | 'halt';
   /** `end` halts on the first failure. @default 'retry' */
   readonly onFailure: 'retry' | 'end';
   /** Failures are cleared when the last one is older than this. @default undefined (never) */

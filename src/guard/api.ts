@@ -94,7 +94,14 @@ export type Observation =
   | { readonly type: 'assistant'; readonly text: string; readonly toolUse?: boolean }
   /** A call that something else let through; loops are found if its input and result are observed, too. */
   | { readonly type: 'tool_use'; readonly id?: string; readonly name: string; readonly input?: unknown }
-  | { readonly type: 'tool_result'; readonly id: string; readonly ok?: boolean; readonly output?: unknown }
+  | {
+      readonly type: 'tool_result';
+      readonly id: string;
+      readonly ok?: boolean;
+      readonly output?: unknown;
+      /** The time that the call took. @default the time since its `tool_use` */
+      readonly tookMs?: number;
+    }
   /** The work advanced: earlier repetitions no longer count as a loop. */
   | { readonly type: 'progress' }
   | ({ readonly type: 'usage'; readonly id?: string; readonly costUsd?: number; readonly estimated?: true } & Usage)

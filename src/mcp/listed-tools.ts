@@ -5,9 +5,12 @@ import { isMatch } from '../core/glob.ts';
 import type { Stop } from '../core/verdict.ts';
 import { callSiteFor, isObserving, type Runtime, type Target } from '../guard/internal.ts';
 import { pendingMax } from './limits.ts';
-import { listTools, type RpcMessage } from './message.ts';
+import { listTools, type RpcMessage, readObject } from './message.ts';
 import { nameServer } from './names.ts';
 import type { ToolPins } from './tool-pins.ts';
+
+/** The server says that a tool only reads. */
+const reads = { effect: 'read' } as const;
 
 export interface ListedTools {
   /** Whether the policy limits the list of tools, so that none may pass unread. */
@@ -90,7 +93,12 @@ export function createListedTools(
     onChange: undefined,
     pins,
     readPage(result, isFirst) {
-      pins?.readPage(listTools(result), { isFirst, isLast: typeof result.nextCursor !== 'string' });
+      const page = listTools(result);
+      for (const { name, annotations } of page) {
+        const isReading = readObject(annotations)?.readOnlyHint === true;
+        if (isReading && typeof name === 'string') findTarget(name).effect = reads;
+      }
+      pins?.readPage(page, { isFirst, isLast: typeof result.nextCursor !== 'string' });
     },
     get isLimited() {
       const { allow, deny } = runtime.settings.mcp.tools;

@@ -115,7 +115,8 @@ function readCall(item: JsonObject): CodexCall | undefined {
       return { name: 'shell', input: { command: item.command }, ok: ok && isZero, output };
     }
     case 'file_change':
-      return { name: 'apply_patch', input: { changes: item.changes }, ok };
+      // The stream has no patch, so nobody can say that two patches are equal.
+      return { name: 'apply_patch', input: { changes: item.changes, item: item.id }, ok };
     case 'mcp_tool_call': {
       const { content, structured_content } = asObject(item.result);
       const name = `mcp__${textOf(item.server)}__${textOf(item.tool)}`;

@@ -1,6 +1,6 @@
 /** A call that starts in one process and ends in another: its permit is plain data, which the caller stores. */
 
-import type { Permit } from '../../core/action.ts';
+import type { Action, Permit } from '../../core/action.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { admitAction, explainStop, isStop, needsAnotherRound, refuseForGood } from '../route/admission.ts';
@@ -99,7 +99,8 @@ function leaveBreaker(runtime: Runtime, site: CallSite, { action: { id }, genera
 }
 
 function proposed(runtime: Runtime, site: CallSite, { id, args, turnId, ...approval }: ProposedCall) {
-  const action = makeAction(runtime, site, args, {}, id, turnId);
+  // Between two calls the host asks its model.
+  const action: Action = { ...makeAction(runtime, site, args, {}, id, turnId), afterModel: true };
   const { approvedBy, approvedRules: rules } = approval;
   if (approvedBy === undefined) return action;
   return { ...action, approvedBy, ...(rules !== undefined && { approvedFor: { rules } }) };

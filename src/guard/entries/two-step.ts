@@ -1,6 +1,6 @@
 /** A guarded call in two steps, for hosts that run calls themselves: admit now, settle once later. */
 
-import type { Permit } from '../../core/action.ts';
+import type { Action, Permit } from '../../core/action.ts';
 import { evictOldest } from '../../core/bounded.ts';
 import { peek } from '../../core/classify.ts';
 import { SwitchgearError } from '../../core/error.ts';
@@ -92,7 +92,8 @@ function decide(
   try {
     site = callSiteFor(runtime, targetFor(runtime, name, admitOptions.kind ?? 'tool'), task);
     if (task === undefined) reportMissingTask(runtime, name, atMs);
-    const action = makeAction(runtime, site, args, {}, admitOptions.id, admitOptions.turnId);
+    const made = makeAction(runtime, site, args, {}, admitOptions.id, admitOptions.turnId);
+    const action = made.kind === 'tool' && task !== undefined ? withPatience(made, task) : made;
     // In this entry a call cannot wait or ask.
     const admission = proposeOnce(runtime, site, action, atMs);
     if (!isStop(admission)) return { refused: undefined, settle: settling(runtime, site, admission, settled) };
@@ -100,6 +101,12 @@ function decide(
   } catch (error) {
     return refusedCall(refuseOnError(runtime, 'admit', name, error), site ?? task ?? runtime);
   }
+}
+
+/** A call that the host runs is activity until it is settled: together with the idle limit for ten minutes. */
+function withPatience(action: Action, { limits }: TaskState): Action {
+  const patienceMs = Math.max(action.patienceMs, patienceMaxMs - 1000 * limits.maxIdleSecs);
+  return patienceMs === action.patienceMs ? action : { ...action, patienceMs };
 }
 
 function refusedCall(refusal: Refusal, { agent, session }: Pick<CallSite, 'agent' | 'session'>): Admission {

@@ -242,7 +242,8 @@ export function refuseForGood(
 ): Stop {
   if (site.task?.haltStop !== undefined) return site.task.haltStop;
   const code = stop.kind === 'ask' ? 'rule_unanswered' : stop.code;
-  const verdict: Stop = stop.raise?.otherwise ?? { ...stop, kind: 'deny', code };
+  const waited = stop.kind === 'wait' && { waited: true as const };
+  const verdict: Stop = stop.raise?.otherwise ?? { ...stop, kind: 'deny', code, ...waited };
   return refuseAction(runtime, site, action, singleVote(verdict), runtime.clock.nowMs(), after);
 }
 

@@ -1,6 +1,6 @@
 /** The panel, breaker and timeout of one target in one task, resolved once and kept until the settings change. */
 
-import type { ActionKind, RuleHit } from '../../core/action.ts';
+import type { Action, ActionKind, RuleHit } from '../../core/action.ts';
 import { getOrCreate, type Weight } from '../../core/bounded.ts';
 import { cellKey } from '../../core/cell-key.ts';
 import type { Control } from '../../core/control.ts';
@@ -42,6 +42,8 @@ export interface Target {
   readonly model?: string;
   /** How long a running call excuses the silence of its task. @default its time limit, at most 10 minutes */
   readonly patienceMs?: number;
+  /** What its calls do to the world, if it is known without their input. */
+  effect?: Pick<Action, 'effect'>;
   /** Returns the rules that fire before a call, if more than its arguments is known. */
   match?(args: readonly unknown[]): readonly RuleHit[];
 }

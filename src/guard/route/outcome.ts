@@ -1,13 +1,15 @@
 /** Reads how a guarded call ended. */
 
-import { type Cost, cancelled, type Outcome } from '../../core/action.ts';
+import { type Action, type Cost, cancelled, type Outcome } from '../../core/action.ts';
 import type { Ending } from '../../core/classify.ts';
-import { classify, noLists, readError } from '../../core/classify.ts';
+import { classify, firstText, noLists, peek, readError } from '../../core/classify.ts';
+import { saysNothingFound } from '../../core/controls/loop/effect.ts';
+import { markProgress } from '../../core/controls/loop/past-calls.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { GuardOptions } from '../call-options.ts';
-import { errorFingerprint } from '../runtime/fingerprint.ts';
+import { errorFingerprint, errorMark } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { findUnpricedModel, priceUsage, type ReservedCost } from '../tasks/cost.ts';
 import type { Settlement } from './admission.ts';
@@ -17,6 +19,7 @@ import type { LeasedCall } from './live-call.ts';
 /** Reads the outcome of a call from its ending. */
 export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOptions, atMs: number): Outcome {
   const { breaker, task } = call.site;
+  if (foundNothing(call.permit.action, ending)) return { kind: 'success' };
   const classified = requireSync('classify', options.classify?.(ending));
   if (classified === 'success') return { kind: 'success' };
   if (classified === 'neutral') return { kind: 'neutral', why: 'ignored' };
@@ -26,7 +29,18 @@ export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOpti
   }
   // A halted task has cancelled its calls, so their errors do not count for the tool.
   if ('error' in ending && task?.halt !== undefined && call.aborted === true) return cancelled;
-  return classify(ending, breaker?.settings ?? noLists, atMs, errorFingerprint);
+  return classify(ending, breaker?.settings ?? noLists, atMs, (name, message) => {
+    const mark = errorMark(name, message);
+    const memory = task?.cells.loop?.state.memory ?? null;
+    return memory === null ? mark.loose : markProgress(memory, call.permit.action.name, mark);
+  });
+}
+
+/** Whether a search ended with an error that only says that there was no match. */
+function foundNothing({ searches }: Action, ending: Ending): boolean {
+  if (searches !== true) return false;
+  if ('error' in ending) return saysNothingFound(ending.error);
+  return peek(ending.value, 'isError') === true && saysNothingFound(firstText(ending.value as object));
 }
 
 /** The mark of a success without a result, which is common. */
@@ -43,9 +57,9 @@ export function readSettlement(
 ): Settlement {
   const { task, target, agent, place } = site;
   const isMarked = task !== undefined && target.kind === 'tool';
-  if (!('value' in ending)) return isMarked ? { result: markResult(ending.error, false) } : {};
-  const { value } = ending;
   const ok = kind === 'success';
+  if (!('value' in ending)) return isMarked ? { result: markResult(ending.error, ok) } : {};
+  const { value } = ending;
   const hits = runtime.rules?.matchResult(target.name, agent, value);
   const usage = requireSync('usage', options.usage?.(value as never));
   // A call for which money was reserved does not become free because its usage is missing.

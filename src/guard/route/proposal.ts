@@ -5,7 +5,7 @@ import { toMicros } from '../../core/prices/builtin-prices.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { GuardOptions, MaxCost } from '../call-options.ts';
 import { appendEntry } from '../journal/journal.ts';
-import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import { callKey, fingerprint, markEffect } from '../runtime/fingerprint.ts';
 import { options as checkOptions, maxCostChecks } from '../runtime/option-checks.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { recordCall } from '../tasks/recent-output.ts';
@@ -43,11 +43,13 @@ export function makeAction(
     task: task?.id as string, // Readers treat absent and undefined alike; one object shape is faster.
   };
   runtime.content?.rememberArgs(plain.id, args);
-  const call = task && callKey(target.name, args, task.recentOutput?.words === undefined);
+  const call = task && callKey(target.name, args);
   if (task?.recentOutput !== undefined) recordCall(task, plain.id, target.name, args);
   const chances = task && site.breaker?.settings.failureThreshold;
-  const isPatient = chances !== undefined && chances > runtime.settings.loop.failedRepeats;
+  const isPatient = chances !== undefined && chances > runtime.settings.loop.repeats;
   const features = site.features.length > 0 ? readFeatures(site, args) : undefined;
+  const does = task && target.kind === 'tool' ? (target.effect ?? markEffect(target.name, args[0])) : undefined;
+  if (does !== undefined) Object.assign(plain, does);
   if (features === undefined && runtime.rules === undefined && turnId === undefined && call === undefined && !isPatient)
     return plain;
   const hits = target.match?.(args) ?? runtime.rules?.matchCall(target.name, site.agent, args);

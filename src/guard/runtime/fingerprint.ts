@@ -3,7 +3,9 @@
  * throws.
  */
 
-import { markResult } from '../../core/controls/loop/result-mark.ts';
+import type { Action } from '../../core/action.ts';
+import { readEffect, unknownEffect, unwrapCommand } from '../../core/controls/loop/effect.ts';
+import { markResult, type ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { textOf } from '../../core/foreign-text.ts';
 import {
   commandLengthMax,
@@ -31,6 +33,19 @@ export function fingerprint(name: string, value: unknown): number {
   }
 }
 
+/** What a call does to the world, with marks in place of the texts of an edit; undefined if it may change something. */
+export function markEffect(
+  tool: string,
+  input: unknown,
+): Pick<Action, 'effect' | 'edit' | 'searches' | 'waits'> | undefined {
+  const found = readEffect(tool, input);
+  const { edit } = found;
+  if (edit === undefined) return found === unknownEffect ? undefined : (found as Omit<typeof found, 'edit'>);
+  const after = fingerprint('edit', edit.after);
+  const marks = edit.before === undefined ? { after } : { before: fingerprint('edit', edit.before), after };
+  return { effect: 'change', edit: marks };
+}
+
 /** Matches fields that differ between equal calls. */
 const volatile =
   /^(_meta|nonce|timestamp|traceparent|(request|trace|span|correlation|idempotency|tool_?call)_?(id|key))$/i;
@@ -40,19 +55,18 @@ const commandField = /^(command|cmd|script|code|source|bash|shell|sql|query)$/i;
 const describingField = /^(description|explanation|reason|comment|intent|purpose)$/i;
 
 /**
- * The fingerprint of a call without what differs between equal calls, or undefined if there is nothing of it. With
- * `isLoose`, comments, blanks and descriptions of a command do not count: for tasks whose texts are not observed,
- * where similar calls are not compared by their words.
+ * The fingerprint of a call without what differs between equal calls, or undefined if there is nothing of it: request
+ * ids; and of a command its comments, blanks and descriptions.
  */
-export function callKey(name: string, value: unknown, isLoose = false): number | undefined {
+export function callKey(name: string, value: unknown): number | undefined {
   try {
     const fields = Array.isArray(value) ? value[0] : value;
-    if (typeof fields === 'string') return isLoose ? commandKey(name, value, fields) : undefined;
+    if (typeof fields === 'string') return commandKey(name, value, fields);
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields) || ArrayBuffer.isView(fields)) return;
     const keys = listKeys(fields);
     if (keys.length > fingerprintEntriesMax) return undefined;
     let kept: Record<string, unknown> | undefined;
-    const hasCommand = isLoose && keys.some((key) => commandField.test(key));
+    const hasCommand = keys.some((key) => commandField.test(key));
     for (const key of keys) {
       const isDropped = volatile.test(key) || (hasCommand && describingField.test(key));
       const read = isDropped || !hasCommand ? undefined : (fields as Readonly<Record<string, unknown>>)[key];
@@ -79,7 +93,7 @@ function commandKey(name: string, value: unknown, command: string): number | und
 
 /** A command, or the words of one, without comments and extra blanks. */
 function bareCommand(value: unknown): unknown {
-  if (typeof value === 'string') return removeComments(value);
+  if (typeof value === 'string') return removeComments(value.length > commandLengthMax ? value : unwrapCommand(value));
   if (!Array.isArray(value) || value.length > fingerprintEntriesMax) return value;
   const words = value.map((word: unknown) => (typeof word === 'string' ? removeComments(word) : word));
   return words.every((word, at) => word === value[at]) ? value : words;
@@ -196,5 +210,10 @@ function walkObject(value: object, allowance: Allowance, depth: number): number 
 
 /** The fingerprint of an error text with numbers, ids and quoted parts blanked. */
 export function errorFingerprint(name: string, message: string): number {
-  return markResult(`${name} ${message}`, false)!.loose;
+  return errorMark(name, message).loose;
+}
+
+/** The mark of an error by its name and text. */
+export function errorMark(name: string, message: string): ResultMark {
+  return markResult(`${name} ${message}`, false)!;
 }

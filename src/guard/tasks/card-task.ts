@@ -45,7 +45,7 @@ function findSource({ settings, originOf }: Runtime, { agent, limits, givenLimit
   return originOf?.(formatPath(['agents', agent, 'task', key])) ?? originOf?.(`task.${key}`) ?? 'default';
 }
 
-/** The counter of a halt whose limit is a setting of a control, such as `loop.halt_points`, and not of the task. */
+/** The counter of a halt whose limit is a setting of a control, such as `loop.repeats`, and not of the task. */
 function describeReached({ settings, originOf }: Runtime, { code, counters }: Pick<Card, 'code' | 'counters'>) {
   const { actual, limit } = counters;
   if (typeof actual !== 'number' || typeof limit !== 'number') return [];

@@ -141,18 +141,8 @@ export function warnNearLimit(runtime: Runtime, task: TaskState, atMs: number): 
       const end = isHigh ? ', almost used up' : '';
       const message = `${task.agent}: ${name.replaceAll('_', ' ')}: ${actual} of ${limit}${end}`;
       appendEntry(runtime, { type: 'notice', gauge, message }, entryPlace(task), atMs);
-      const card: Card = {
-        id: createCardId(runtime),
-        kind: 'notice',
-        task: task.id,
-        code: 'notice',
-        counters: { actual, limit },
-        evidence: [message],
-        actions: ['pause', 'dismiss'],
-        state: 'open',
-        ...(isHigh && { risk: 'medium' as const }),
-      };
-      openCard(runtime, card, task, atMs);
+      const counters = { actual, limit };
+      openNotice(runtime, task, { counters, evidence: [message], ...(isHigh && { risk: 'medium' }) }, atMs);
     }
   }
   if (task.noticed?.has('tool_calls')) task.noticeCalls = Number.POSITIVE_INFINITY;
@@ -167,7 +157,7 @@ export function warnPayersNearLimit(runtime: Runtime, task: TaskState): void {
 
 /**
  * Sets a hint for the model about a suspected loop, once, before a call is refused; again if the agent made progress
- * in between.
+ * in between. A strong suspicion is a card as well, which holds nothing.
  */
 export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void {
   const { loop } = task.cells;
@@ -177,14 +167,38 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
     if (memory !== null && sumPoints(memory) >= runtime.settings.loop.notePoints) return;
     task.suspected = false;
     task.loopHint = undefined; // The agent made progress before it got the hint.
-  } else if (!task.suspected) {
+    return;
+  }
+  const message = `${describeRepeat(counters)}; ${nameSetting(counters)}`;
+  if (!task.suspected) {
     task.suspected = true;
-    const repeat = describeRepeat(counters);
-    task.loopHint = `${repeat}. ${adviseOnRepeat(counters)}`;
-    const message = `${repeat}; ${nameSetting(counters)}`;
+    task.loopHint = `${describeRepeat(counters)}. ${adviseOnRepeat(counters)}`;
     if (task.isCountedElsewhere !== true)
       appendEntry(runtime, { type: 'loop-suspected', counters, message }, entryPlace(task), atMs);
   }
+  if (counters.strong !== 1 || task.isCountedElsewhere === true || !isNews(task, 'loop')) return;
+  openNotice(runtime, task, { counters, evidence: [`${task.agent}: ${message}`] }, atMs);
+}
+
+/** Opens a card that only tells something. */
+function openNotice(
+  runtime: Runtime,
+  task: TaskState,
+  { counters, evidence, risk }: Pick<Card, 'counters' | 'evidence' | 'risk'>,
+  atMs: number,
+): void {
+  const card: Card = {
+    id: createCardId(runtime),
+    kind: 'notice',
+    task: task.id,
+    code: 'notice',
+    counters,
+    evidence,
+    actions: ['pause', 'dismiss'],
+    state: 'open',
+    ...(risk && { risk }),
+  };
+  openCard(runtime, card, task, atMs);
 }
 
 /** Whether a report about a task is made for the first time. */

@@ -1,12 +1,13 @@
 /** Observes events of a task: texts, usage, calls that Switchgear did not decide on, signs of life. Never throws. */
 
 import { evictOldest } from '../../core/bounded.ts';
+import { saysNothingFound } from '../../core/controls/loop/effect.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Observation } from '../api.ts';
 import { countError } from '../journal/journal.ts';
-import { callKey, fingerprint } from '../runtime/fingerprint.ts';
+import { callKey, fingerprint, markEffect } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { boundedModelName, findUnpricedModel, priceUsage } from './cost.ts';
 import { haltUnpriced } from './halt.ts';
@@ -37,7 +38,11 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
   switch (observation.type) {
     case 'assistant': {
       const text = boundedText(observation.text);
-      if (text.trim() === '' && observation.toolUse === true) break; // A turn with only tool calls has no text.
+      if (text.trim() === '' && observation.toolUse === true) {
+        // A turn with only tool calls has no text.
+        applyAndCheck(runtime, task, { type: 'sign-observed', isAnswer: true }, atMs);
+        return;
+      }
       const heard = recordText(task, text, settings.loop);
       const { toolUse } = observation;
       applyAndCheck(runtime, task, typeof toolUse === 'boolean' ? { ...heard, calls: toolUse } : heard, atMs);
@@ -49,7 +54,7 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
       const name = boundedText(observation.name).slice(0, nameLengthMax);
       const call = input === undefined ? undefined : (callKey(name, input) ?? fingerprint(name, input));
       if (call !== undefined && id && typeof id === 'string') {
-        trackCall(task, id, { name, call });
+        trackCall(task, id, { name, call, atMs, does: markEffect(name, input) });
         recordCall(task, id, name, input);
       }
       const silent = dropEmptyText(task);
@@ -60,15 +65,15 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
     case 'tool_result': {
       const seen = takeTrackedCall(task, observation.id);
       if (seen === undefined) break; // A guarded call settles itself; the result of an unseen call cannot be compared.
-      const result = markResult(observation.output, observation.ok !== false);
+      const { output, ok = true, tookMs = atMs - seen.atMs } = observation;
+      const { name, call, does } = seen;
+      const { searches = false, ...facts } = does ?? {};
+      const isEmptySearch = !ok && searches && saysNothingFound(output);
+      const result = markResult(output, ok || isEmptySearch);
       const likeness = compareCall(task, observation.id, result);
       if (result === undefined) break; // The result is unknown.
-      applyAndCheck(
-        runtime,
-        task,
-        { type: 'result-observed', ...seen, result, ...(likeness > 0 && { likeness }) },
-        atMs,
-      );
+      const measured = { ...(tookMs > 0 && { tookMs }), ...(likeness > 0 && { likeness }) };
+      applyAndCheck(runtime, task, { type: 'result-observed', name, call, result, ...facts, ...measured }, atMs);
       return;
     }
     case 'progress':

@@ -1,6 +1,7 @@
 /** Keeps the recent texts and calls of a task as hashes, to find repeated ones. */
 
 import { evictOldest } from '../../core/bounded.ts';
+import { endsRow } from '../../core/controls/loop/output-streak.ts';
 import type { ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { isKnownAnswer } from '../../core/controls/loop/score.ts';
 import type { TextObserved } from '../../core/event.ts';
@@ -15,13 +16,15 @@ import {
 } from '../../core/limits.ts';
 import type { LoopSettings } from '../../core/settings.ts';
 import { jaccard, maxSimilarity, tokenize } from '../../core/similarity.ts';
-import { listKeys } from '../runtime/fingerprint.ts';
+import { listKeys, type markEffect } from '../runtime/fingerprint.ts';
 import type { TaskState } from './task.ts';
 
 /** An observed call without a result. */
 export interface TrackedCall {
   readonly name: string;
   readonly call: number;
+  readonly atMs: number;
+  readonly does: ReturnType<typeof markEffect>;
 }
 
 interface KeptCall {
@@ -39,6 +42,8 @@ export interface RecentOutput {
   /** The word hashes of the last text and of earlier ones. */
   words: Int32Array | undefined;
   texts: Int32Array[];
+  /** The texts since a call brought something new. */
+  since: Int32Array[];
   /** Whether the last text was nearly the same as an earlier one. */
   recurs: boolean;
   /** The last calls; they are split into words only when they are compared. */
@@ -48,11 +53,21 @@ export interface RecentOutput {
   open: Map<string, TrackedCall> | undefined;
 }
 
+const apology = /\b(sorry|apologi[sz]e|apologies|my mistake)\b/i;
+
 /** Texts and calls with fewer words are not compared. */
 const wordsMin = 4;
 
 export function recentOutputOf(task: TaskState): RecentOutput {
-  task.recentOutput ??= { words: undefined, texts: [], recurs: false, calls: [], asked: false, open: undefined };
+  task.recentOutput ??= {
+    words: undefined,
+    texts: [],
+    since: [],
+    recurs: false,
+    calls: [],
+    asked: false,
+    open: undefined,
+  };
   return task.recentOutput;
 }
 
@@ -64,11 +79,22 @@ export function recordText(task: TaskState, text: string, settings: LoopSettings
   const { nearThreshold } = settings;
   const recurs = words.length >= wordsMin && maxSimilarity(words, output.texts, nearThreshold) >= nearThreshold;
   if (words.length >= wordsMin) pushBounded(output.texts, words);
+  if (task.cells.loop !== undefined && endsRow(task.cells.loop.state, output.asked)) output.since = [];
+  const isAlike = (other: Int32Array) => jaccard(other, words) >= settings.similarityJaccardThreshold;
+  const times = words.length === 0 ? 1 : output.since.filter(isAlike).length + 1;
+  pushBounded(output.since, words);
   const { asked } = output;
   output.words = words;
   output.recurs = recurs;
   output.asked = false;
-  return { type: 'text-observed', similarity, ...(recurs && { recurs }), ...(asked && { asked }) };
+  const isSorry = recurs && apology.test(text);
+  const facts = {
+    ...(times > 1 && { times }),
+    ...(recurs && { recurs }),
+    ...(isSorry && { isSorry }),
+    ...(asked && { asked }),
+  };
+  return { type: 'text-observed', similarity, ...facts };
 }
 
 /** Forgets an empty text before a call: a turn of calls alone has no text. Returns whether there was one. */

@@ -1,6 +1,7 @@
 /** Events of a task: each is journalled and applied to the task's controls; then the limits are checked. */
 
 import type { Cost, Permit } from '../../core/action.ts';
+import { weigh } from '../../core/controls/loop/turns.ts';
 import { applyAll, checkAll } from '../../core/decide.ts';
 import type { ControlEvent, EntryBody } from '../../core/event.ts';
 import { appendEntry } from '../journal/journal.ts';
@@ -66,7 +67,11 @@ export function recordPermitEvent(
   appendEntry(runtime, event, site.place, atMs);
 }
 
-/** Whether the last turn of a task brought nothing new. */
+/** Whether the last turn or call of a task brought nothing new. */
 export function isStale(task: TaskState | undefined): boolean {
-  return (task?.cells.loop?.state.memory?.turns.at(-1)?.points ?? 0) > 0;
+  const memory = task?.cells.loop?.state.memory ?? null;
+  if (memory === null) return false;
+  if (memory.apologies > 0) return true;
+  const last = memory.turns.at(-1);
+  return (last !== undefined && weigh(last) > 0) || (memory.seen.at(-1)?.times ?? 1) > 1;
 }

@@ -41,12 +41,6 @@ export function findConflicts(settings: Settings, isWritten: (path: string) => b
       'must be set where prices.on_unknown_price is "token_cap_only"',
     );
   };
-  const { turns, haltPoints, repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints } = settings.loop;
-  const most = turns * Math.max(repeatPoints, cyclePoints, errorPoints, sameAnswerPoints, wordsPoints);
-  if (haltPoints > most) {
-    const problem = `is ${haltPoints}, but ${turns} turns have at most ${most} points: no loop could halt a task`;
-    add(['loop'], ['halt_points', 'turns'], problem);
-  }
   checkBreakerPair(['circuit_breaker'], '');
   checkTaskPair(['task']);
   for (const agent of Object.keys(settings.agents)) {

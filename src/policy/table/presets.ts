@@ -50,14 +50,13 @@ const namedPresets = {
     task: { max_tool_calls: 50, max_spend_cents: 5000, max_duration_secs: 1800, max_idle_secs: 300 },
     loop: { similarity_jaccard_threshold: 0.95, window_size: 3, token_cap: 512 },
   },
-  // Halts almost no good run, and finds fewer loops: successful repetition is left to the budgets.
+  // Suspects almost no good run.
   cautious: {
     loop: {
       row_across_calls: false,
       turns: 16,
       note_points: 14,
-      refuse_points: 21,
-      halt_points: 28,
+      card_points: 28,
       repeat_points: 1,
       cycle_points: 1,
       near_error_points: 7,
@@ -71,9 +70,8 @@ const namedPresets = {
       window_size: 2,
       turns: 12,
       note_points: 8,
-      refuse_points: 12,
-      halt_points: 16,
-      failed_repeats: 3,
+      card_points: 16,
+      repeats: 3,
       near_threshold: 0.45,
       words_alone: true,
       repeat_points: 4,
@@ -85,7 +83,10 @@ const namedPresets = {
     },
   },
   // Runs of coding agents make hundreds of calls and take hours.
-  coding: { task: { max_tool_calls: 500, max_tree_calls: 2000, max_duration_secs: 14_400, max_idle_secs: 900 } },
+  coding: {
+    circuit_breaker: { timeout_secs: 600 },
+    task: { max_tool_calls: 500, max_tree_calls: 2000, max_duration_secs: 14_400, max_idle_secs: 900 },
+  },
   // Model responses may take minutes; their tasks have limits of their own.
   llm: {
     circuit_breaker: { failure_threshold: 3, recovery_timeout_secs: 30, success_threshold: 2, timeout_secs: 'none' },

@@ -10,8 +10,10 @@ import { loop } from './loop.ts';
 import { adviseOnRepeat, describeRepeat, nameSetting } from './messages.ts';
 import type { LoopState } from './state.ts';
 
-/** The ways in which tools are meant to be repeated; `off` excludes a tool from the loop control. */
-const habitNames = ['poll', 'wait', 'page', 'move', 'off'];
+/**
+ * Tools that are meant to be repeated, and what others do to the world; `off` excludes a tool from the loop control.
+ */
+const habitNames = ['poll', 'wait', 'read', 'change', 'off'];
 
 const loopFields = {
   enabled: flag('Whether the loop control looks for repetition.', true, true),
@@ -28,11 +30,15 @@ const loopFields = {
   note_points: wholeNumber('Points at which the model is told that it repeats itself.', 12, 'lower', {
     max: pointsMax,
   }),
-  refuse_points: wholeNumber('Points from which a repeated call is refused.', 18, 'lower', { max: pointsMax }),
-  halt_points: wholeNumber('Points at which the task halts.', 24, 'lower', { max: pointsMax }),
-  failed_repeats: wholeNumber('Failures of a tool before a loop of failures counts.', 5, 'lower', {
-    max: pastCallsMax,
+  card_points: wholeNumber('Points at which a person gets a card that halts nothing.', 24, 'lower', {
+    max: pointsMax,
   }),
+  repeats: wholeNumber(
+    'Times that a call may bring the same, or fail, with nothing new in between. The next time is refused.',
+    5,
+    'lower',
+    { max: pastCallsMax },
+  ),
   near_threshold: share('Similarity from which two texts, or two calls, are nearly the same.', 0.76, 'lower'),
   words_alone: flag('Whether nearly the same text counts as a repeat even if the call differs.', false, true),
   repeat_points: wholeNumber(
@@ -73,9 +79,10 @@ const loopFields = {
     },
   ),
   words_points: wholeNumber('Points of a turn that repeats a text and makes no call.', 8, 'higher', { max: pointsMax }),
-  poll_secs: secs('Time after which a polling tool may be called again unchanged.', 5, 'higher'),
+  poll_secs: secs('Time of waiting inside a call after which the same answer is no repeat.', 5, 'higher'),
   tools: map(
-    'Tools that are meant to be repeated: `poll`, `wait`, `page`, `move`, or `off`. A name may contain `*`.',
+    'Tools that are meant to be repeated: `poll`, `wait` or `off`; tools that only `read`, or `change` something. ' +
+      'A name may contain `*`.',
     'names',
     'fewer',
     habitNames,
@@ -105,9 +112,8 @@ export const loopDeclaration = {
         return actual >= settings.loop.windowSize;
       },
       texts(context: RefusalContext): RefusalTexts {
-        const { actual, counters } = context;
-        const { similarity, threshold } = counters;
-        const summary = `the last ${actual} outputs are alike (similarity ${similarity}, threshold ${threshold})`;
+        const { actual } = context;
+        const summary = `the same output came ${actual} times, and no call in between brought anything new`;
         return stoppedTexts(
           context,
           summary,
@@ -120,7 +126,7 @@ export const loopDeclaration = {
       kind: 'deny, halt',
       means: 'a call, answer or error repeats, or a refused call came back unchanged',
       remedy: 'try another way; see [loops](../guides/loops.md)',
-      settings: ['loop.tools', 'loop.halt_points', 'loop.refused_repeats'],
+      settings: ['loop.tools', 'loop.repeats', 'loop.refused_repeats'],
       byCall: true,
       isExceeded(actual: number, settings: BaseSettings): boolean {
         return actual > settings.loop.refusedRepeats;

@@ -8,15 +8,11 @@ import { loopHabitsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../../verdict.ts';
 import { countOutput, endStreak } from './output-streak.ts';
-import { countRefusals, forgetRefusal, recordRefusal } from './refused-call.ts';
-import { type Habit, isSpaced } from './score.ts';
-import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type Repeated } from './state.ts';
-import { findRepeat, hasFailure, mayActOnLastTurn, openText, openTurn, recordSettledCall, sumPoints } from './turns.ts';
-
-/** The hint for the agent before any refusal. */
-export interface LoopHint {
-  readonly counters: Counters;
-}
+import { findOver, type Habit, recordGap } from './past-calls.ts';
+import { callKey, countRefusals, forgetRefusal, recordRefusal } from './refused-call.ts';
+import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type PastCall } from './state.ts';
+import { findSuspicion } from './suspicion.ts';
+import { mayActOnLastCall, onlyRepeats, openText, openTurn, recordSettledCall } from './turns.ts';
 
 /** The settings of a loop control, and the habits they give to tools. */
 interface LoopContext {
@@ -37,65 +33,66 @@ export function loop(settings: LoopSettings): Control<LoopState> {
       return state;
     },
     check: (state) => checkRepetition(context, state),
-    hint: ({ memory }) => findHint(context, memory),
+    hint: ({ memory }) => (memory === null ? undefined : findSuspicion(memory, context.settings, context.findHabit)),
   };
 }
 
-/** Halts a call that was refused too often, and refuses a call whose result is known. */
-function judgeCall(context: LoopContext, state: LoopState, action: Action, atMs: number): Verdict {
-  const { settings, findHabit } = context;
+/** Halts a call that was refused too often, and refuses a call that would only repeat what is known. */
+function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, action: Action, atMs: number): Verdict {
   const times = countRefusals(state.refused, action, atMs);
   if (times >= settings.refusedRepeats) {
     return makeStop('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
   }
   const { memory } = state;
   const call = callKey(action);
+  if (memory === null || call === 0) return allow;
   const habit = findHabit(action.name);
-  if (memory === null || call === 0 || habit === 'off') return allow;
-  // Most calls are far from a refusal, so they skip the search of the history.
-  if (sumPoints(memory) < settings.refusePoints && !hasFailure(memory)) return allow;
-  const repeat = findRepeat(memory, call, settings);
-  if (repeat === undefined) return allow;
-  const { ok, retryable, atMs: lastMs } = repeat.last;
-  const refusal = (retryAtMs: number): Verdict => ({
-    ...makeStop('deny', 'tool_loop', makeCounters(context, memory, repeat)),
-    retryAtMs,
-  });
-  if (!ok) {
-    const retryAtMs = lastMs + failedRetryMs;
-    return retryable || atMs >= retryAtMs ? allow : refusal(retryAtMs);
-  }
-  if (habit === 'wait' || sumPoints(memory) < settings.refusePoints) return allow;
-  if (isSpaced(memory.seen, repeat.last, atMs, settings, habit)) return allow;
-  return refusal((habit === 'poll' ? lastMs : atMs) + 1000 * settings.pollSecs);
+  const over = habit === 'off' ? undefined : findOver(memory, call, settings, habit);
+  if (over === undefined) return allow;
+  const last = memory.seen.findLast((past) => past.call === call && past.reached);
+  // What waiting may fix is left to the breaker.
+  if (over.retryable && !over.unready) return allow;
+  const retryAtMs = (last?.atMs ?? atMs) + retryAfterMs;
+  if (atMs >= retryAtMs) return allow;
+  return { ...makeStop('deny', 'tool_loop', describeOver(memory, over, settings, habit)), retryAtMs };
 }
 
 /** Records in the state whether an event is a repetition. */
 function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent): void {
+  const { settings, findHabit } = context;
   switch (event.type) {
     case 'action-decided':
       recordDecision(context, state, event);
       return;
     case 'action-settled': {
-      const { action } = event.permit;
+      const { permit, result, likeness, atMs } = event;
+      const { action } = permit;
       const call = callKey(action);
-      if (call !== 0 && action.kind === 'tool') recordResult(context, state, action.name, call, event, action.chances);
+      const timed = { result, likeness, atMs, tookMs: atMs - permit.atMs };
+      if (action.kind === 'model' && state.memory !== null) state.memory.idleFromMs = atMs;
+      if (call !== 0 && action.kind === 'tool') recordResult(context, state, action, call, timed, action.chances);
       return;
     }
     case 'call-observed': {
       if (event.silent === true) endStreak(state);
-      const memory = ensureMemory(state);
-      const repeat = event.call === undefined ? undefined : findRepeat(memory, event.call, context.settings);
-      memory.failingAgain = repeat?.last.ok === false ? event.call! : 0;
+      const memory = ensureMemory(state, event.atMs);
+      const { call = 0, name } = event;
+      const habit = findHabit(name);
+      memory.again = habit !== 'off' && findOver(memory, call, settings, habit) !== undefined ? call : 0;
       openTurn(memory);
       return;
     }
     case 'result-observed':
-      recordResult(context, state, event.name, event.call, event);
+      recordResult(context, state, event, event.call, event);
       return;
     case 'text-observed':
-      countOutput(state, event, context.settings);
-      openText(state, event.recurs === true, event.calls, context.settings);
+      countOutput(state, event, settings);
+      openText(state, event, settings);
+      return;
+    case 'usage-observed':
+    case 'sign-observed':
+      if (state.memory !== null && (event.type === 'usage-observed' || event.isAnswer === true))
+        state.memory.idleFromMs = event.atMs;
       return;
     case 'user-observed':
     case 'progress-observed':
@@ -111,9 +108,12 @@ function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent)
 /** An allowed call may open a turn; a refused one counts as a repetition. */
 function recordDecision(context: LoopContext, state: LoopState, { action, verdict, atMs }: ActionDecided): void {
   if (verdict.kind === 'wait' || verdict.kind === 'ask') return;
+  const { memory } = state;
   if (verdict.kind === 'allow') {
-    forgetRefusal(state.refused, action.fingerprint);
-    if (state.memory !== null) openTurn(state.memory);
+    forgetRefusal(state.refused, callKey(action));
+    if (memory === null) return;
+    if (action.afterModel !== true) recordGap(memory, atMs, action.kind === 'model', context.settings);
+    if (action.kind !== 'model') openTurn(memory);
     return;
   }
   recordRefusal(state.refused, action, verdict.retryAtMs ?? -1, atMs);
@@ -126,93 +126,84 @@ function recordDecision(context: LoopContext, state: LoopState, { action, verdic
  * (R29).
  */
 function recordRefusedCall(context: LoopContext, state: LoopState, action: Action, call: number, atMs: number): void {
-  const memory = ensureMemory(state);
+  const memory = ensureMemory(state, atMs);
   openTurn(memory);
   const last = memory.seen.findLast((past) => past.call === call);
   const result = last ?? { ok: false, exact: refusalMark, loose: refusalMark, length: 0 };
-  recordResult(context, state, action.name, call, { result, atMs }, action.chances, false);
+  recordResult(context, state, action, call, { result, atMs, tookMs: 0 }, action.chances, false);
 }
+
+/** A result with its times. */
+interface Timed {
+  readonly atMs: number;
+  readonly result?: ActionSettled['result'] | undefined;
+  readonly likeness?: number | undefined;
+  readonly tookMs?: number | undefined;
+}
+
+/** What is known of a call beside its result. */
+type CallFacts = Pick<Action, 'name' | 'effect' | 'edit' | 'waits'>;
 
 function recordResult(
   { settings, findHabit }: LoopContext,
   state: LoopState,
-  name: string,
+  { name, effect, edit, waits }: CallFacts,
   call: number,
-  { result: mark, likeness = 0, atMs }: Pick<ActionSettled, 'result' | 'likeness' | 'atMs'>,
+  { result: mark, likeness = 0, atMs, tookMs = 0 }: Timed,
   chances = 0,
   reached = true,
 ): void {
-  if (mark !== undefined) {
-    recordSettledCall(state, { name, call, mark, likeness, reached, chances, atMs }, settings, findHabit(name));
-  } else if (state.memory !== null) state.memory.answered = true; // The result is unreadable.
+  if (mark === undefined) {
+    if (state.memory !== null) state.memory.answered = true; // The result is unreadable.
+    return;
+  }
+  const habit = findHabit(name);
+  const does = habit === 'read' || habit === 'change' ? habit : effect;
+  const facts = { name, call, mark, effect: does, edit, waits: waits === true, likeness };
+  recordSettledCall(state, { ...facts, reached, chances, atMs, tookMs }, settings, habit);
 }
 
-/** Halts a task whose texts or calls repeat, after any event. */
-function checkRepetition(context: LoopContext, state: LoopState): Verdict {
-  const { settings } = context;
-  if (state.alike >= settings.windowSize - 1) {
-    return makeStop('halt', 'output_loop', {
-      actual: state.alike + 1,
-      limit: settings.windowSize,
-      similarity: state.likeness,
-      threshold: settings.similarityJaccardThreshold,
-    });
+/** Halts a task whose texts or calls repeat for certain, after any event. */
+function checkRepetition({ settings, findHabit }: LoopContext, state: LoopState): Verdict {
+  const { windowSize: limit, similarityJaccardThreshold: threshold } = settings;
+  // Alike outputs in a row, or once more if other outputs came in between.
+  if (state.alike >= limit - 1 || state.times > limit) {
+    const isRow = state.alike >= limit - 1;
+    const seen = { actual: isRow ? state.alike + 1 : state.times, similarity: isRow ? state.likeness : threshold };
+    return makeStop('halt', 'output_loop', { ...seen, limit, threshold });
   }
   const { memory } = state;
   if (memory === null) return allow;
-  const over = memory.failingAgain === 0 ? undefined : findRepeat(memory, memory.failingAgain, settings);
-  if (over !== undefined) return makeStop('halt', 'tool_loop', makeCounters(context, memory, over));
-  const { turns } = memory;
-  if (!mayActOnLastTurn(memory, settings)) return allow;
-  // Observed calls cannot be refused, so turns that all repeat something suffice: a cycle of calls has few points.
-  const lastTurns = turns.slice(1 - settings.turns);
-  const isStreak =
-    lastTurns.length >= settings.turns - 1 &&
-    lastTurns.every((turn) => turn.points > 0 && turn.evidence !== 'other_error');
-  if (sumPoints(memory) < (isStreak ? Math.min(settings.refusePoints, settings.haltPoints) : settings.haltPoints))
-    return allow;
-  return makeStop('halt', 'tool_loop', makeCounters(context, memory));
+  const { again, repeating } = memory;
+  const past = again === 0 ? undefined : memory.seen.findLast(({ call }) => call === again);
+  const habit = past && findHabit(past.name);
+  const over = past && findOver(memory, again, settings, habit);
+  if (over !== undefined) return makeStop('halt', 'tool_loop', describeOver(memory, over, settings, habit));
+  if (!onlyRepeats(memory) || !mayActOnLastCall(memory, settings)) return allow;
+  const last = memory.seen.at(-1)!;
+  return makeStop('halt', 'tool_loop', { name: last.name, evidence: 'same_cycle', times: repeating });
 }
 
-/** Returns the hint if the points reach `notePoints` and the last turn is a repetition. */
-function findHint(context: LoopContext, memory: LoopMemory | null): LoopHint | undefined {
-  const { settings } = context;
-  if (memory === null || sumPoints(memory) < settings.notePoints || !mayActOnLastTurn(memory, settings))
-    return undefined;
-  return { counters: makeCounters(context, memory) };
+/** The counters of a call that may not be made once more. */
+function describeOver(memory: LoopMemory, over: PastCall, settings: LoopSettings, habit: Habit | undefined): Counters {
+  const { name, ok, says, unready, call } = over;
+  const asked = memory.seen.filter((past) => past.call === call && past.reached);
+  const secs = Math.round((over.atMs - (asked[0] ?? over).atMs) / 1000);
+  const isUnready = unready || habit === 'poll' || over.waitedMs > 0;
+  const times = Math.max(asked.length, isUnready ? 0 : Math.min(over.times, settings.repeats));
+  const evidence = isUnready ? 'unready' : ok ? 'same_call' : 'same_failure';
+  const limit = settings.repeats;
+  return { name, evidence, times, secs, limit, ...(says && { says }) };
 }
 
 function makeStop(kind: Stop['kind'], code: 'tool_loop' | 'output_loop', counters: Counters): Stop {
   return { kind, code, control: 'loop', counters };
 }
 
-/** The counters of the repetition of a call, or else of the last turn. */
-function makeCounters(
-  { settings, findHabit }: LoopContext,
-  memory: LoopMemory,
-  repeated: Repeated = memory.turns.at(-1)!,
-): Counters {
-  const { name, evidence, times, of, secs } = repeated;
-  const stale = memory.turns.filter(({ points }) => points > 0).length;
-  const actual = sumPoints(memory);
-  const habit = findHabit(name);
-  const maySpace = evidence === 'same_call' || evidence === 'same_cycle';
-  return {
-    ...{ name, evidence, times, of, secs, stale, turns: memory.turns.length, actual, limit: settings.haltPoints },
-    ...(maySpace && { poll_secs: settings.pollSecs }),
-    ...(habit !== undefined && { habit }),
-  };
-}
-
 /** The result mark of a refusal. */
 const refusalMark = 0x64656e79;
-/** A failing call may be retried after this time, as with a breaker. */
-const failedRetryMs = 60_000;
-
-/** Equal for calls that differ in volatile fields only. */
-function callKey({ call, fingerprint }: Action): number {
-  return call ?? fingerprint;
-}
+/** A refused call may be made again after this time, as with a breaker. */
+const retryAfterMs = 60_000;
 
 /** Tool names that imply repetition; a policy may override them. */
 const defaultHabits: readonly (readonly [RegExp, Habit])[] = [

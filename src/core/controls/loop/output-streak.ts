@@ -17,13 +17,20 @@ export function countOutput(state: LoopState, event: TextObserved, settings: Loo
   } else {
     endStreak(state);
   }
+  state.times = event.times ?? 1;
   state.between = noCalls;
+}
+
+/** Whether the calls since the last output end a row: one brought something new, or a repeated prompt asked for it. */
+export function endsRow({ between }: LoopState, asked: boolean): boolean {
+  return between > (asked ? noCalls : nothingNew);
 }
 
 /** Ends the row of alike outputs. */
 export function endStreak(state: LoopState): void {
   state.alike = 0;
   state.likeness = 1;
+  state.times = 1;
   state.between = noCalls;
 }
 

@@ -14,16 +14,23 @@ export interface RefusedCall {
   turn: string | null;
 }
 
+/** Equal for calls that differ in volatile fields only. */
+export function callKey({ call, fingerprint }: Action): number {
+  return call ?? fingerprint;
+}
+
 /** Returns how often an action was refused before; 0 if its retry time has come or the turn is the same. */
 export function countRefusals(refused: readonly RefusedCall[], action: Action, atMs: number): number {
-  const call = refused.find((candidate) => candidate.fingerprint === action.fingerprint);
+  const key = callKey(action);
+  const call = refused.find(({ fingerprint }) => fingerprint === key);
   if (call === undefined || isRetryDue(call, atMs)) return 0;
   return action.turnId !== undefined && action.turnId === call.turn ? 0 : call.times;
 }
 
 /** Records a refused call. */
 export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs: number, atMs: number): void {
-  const { fingerprint, name, turnId } = action;
+  const { name, turnId } = action;
+  const fingerprint = callKey(action);
   if (fingerprint === 0) return;
   const turn = turnId ?? null;
   const call = refused.find((candidate) => candidate.fingerprint === fingerprint);

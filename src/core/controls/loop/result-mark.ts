@@ -1,4 +1,4 @@
-/** Computes marks of results: equal for equal results, without content. */
+/** Computes marks of results: equal for results that differ only in what differs at random, without content. */
 
 import { fingerprintDepthMax, fingerprintEntriesMax, markLengthMax } from '../../limits.ts';
 
@@ -12,6 +12,12 @@ export interface ResultMark {
   readonly length: number;
   /** A failure that waiting may fix (429, 5xx, a timeout), left to the breaker. */
   readonly retryable?: boolean;
+  /** Whether it says that something is not ready yet: it starts up, or is pending. */
+  readonly unready?: boolean;
+  /** The first numbers of a failure: a number that falls is progress. */
+  readonly numbers?: readonly number[];
+  /** The kind of a failure, in words of a fixed list. */
+  readonly says?: string;
 }
 
 const prime = 0x01000193;
@@ -36,10 +42,23 @@ kinds[95] = letter; // _
 for (const char of '.:+-') kinds[char.charCodeAt(0)] = joint;
 for (const char of '"\'`') kinds[char.charCodeAt(0)] = quote;
 
-/** Hexadecimal ids, dates, times and durations: they change from call to call. */
-const volatileWord =
-  /^(0x[\da-f]+|[\da-f]{7,}|[\da-f]{8}(-[\da-f]{4,12}){4}|\d{4}-\d\d-\d\d(t.*)?|\d\d?:\d\d.*|[\d.]+[mun]?s(ec.*)?)$/i;
-const unitAfter = /^ ([mun]?s|secs?|seconds?|mins?|minutes?)\b/;
+/** Ids of hexadecimal digits, dates, clock times and durations: they change from call to call. */
+const volatileWord = new RegExp(
+  [
+    '^(0x[\\da-f]+|(\\w+[:-])?[\\da-f]{6,}([.]{2,3}[\\da-f]{6,})?[.:]*|[\\da-f]{8}(-[\\da-f]{4,12}){4}',
+    '|\\d{4}-\\d\\d-\\d\\d(t.*)?|\\d\\d?:\\d\\d.*|([\\d.]+(h|m(in)?))?([\\d.]+[mun\\u00b5]?s(ec.*)?)[.:]*)$',
+  ].join(''),
+  'i',
+);
+const unitAfter = /^ ?([mun\u00b5]?s|secs?|seconds?|mins?|minutes?|hours?)\b/;
+/** A word before a number that makes the number a duration or the number of a process. */
+const nameBefore =
+  /^(p?pid|process|took|(.*[_-])?(duration|elapsed|time)([_-]?(ms|s|secs?|seconds|millis))?|.*[_-](ms|secs?|seconds))$/i;
+/** Seconds or milliseconds since 1970, from 2001 to 2033. */
+const clockTime = /^1\d{9}(\d{3})?(\.\d+)?$/;
+/** The rest of a path below a folder for temporary files, and a part of it that is made at random. */
+const temporaryPath = /[\w.+@-]*/y;
+const randomPart = /[\dA-Z]/;
 
 /** The hashes of a value while it is walked. */
 interface HashWalk {
@@ -52,10 +71,25 @@ interface HashWalk {
   /** Whether ids and times are hashed, too: used if the value has nothing else. */
   readonly raw: boolean;
   retryable: boolean;
+  unready: boolean;
+  numbers: number[] | undefined;
+  says: string | undefined;
+}
+
+/** Removes what a carriage return overwrites in its line, such as the earlier states of a progress bar. */
+function dropOverwritten(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const end = line.endsWith('\r') ? line.length - 1 : line.length;
+      return line.slice(line.lastIndexOf('\r', end - 1) + 1, end);
+    })
+    .join('\n');
 }
 
 /** Hashes a text. A long text counts by its beginning, end and length. */
-function addText(walk: HashWalk, text: string, ok: boolean): void {
+function addText(walk: HashWalk, whole: string, ok: boolean): void {
+  const text = whole.length <= overwrittenMax && whole.includes('\r') ? dropOverwritten(whole) : whole;
   const { length } = text;
   const available = Math.max(markLengthMax - walk.length, shareMin);
   if (length <= available) scanText(walk, text, 0, length);
@@ -66,12 +100,21 @@ function addText(walk: HashWalk, text: string, ok: boolean): void {
     walk.exact = Math.imul(walk.exact ^ length, prime);
   }
   walk.length += length;
-  if (!ok && retryableWords.test(text.slice(0, retryableLength))) walk.retryable = true;
+  const head = text.length <= wordsLength ? text : text.slice(0, wordsLength);
+  if (ok) {
+    if (length <= unreadyLength && unreadyWords.test(head)) walk.unready = true;
+    return;
+  }
+  if (retryableWords.test(head)) walk.retryable = true;
+  if (startingWords.test(head)) walk.unready = true;
+  walk.says ??= kindOfFailure(head);
 }
 
 function scanText(walk: HashWalk, text: string, start: number, end: number): void {
   let { exact, loose, hasStableWords } = walk;
+  const { numbers } = walk;
   let quoteEnd = 0;
+  let [lastStart, lastEnd] = [start, start];
   for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? kinds[code]! : letter;
@@ -92,10 +135,22 @@ function scanText(walk: HashWalk, text: string, start: number, end: number): voi
       const varies =
         digits > 0 &&
         !walk.raw &&
-        (plain ? hasUnit(text, stop) : volatileWord.test(text.slice(at, Math.min(stop, at + 64))));
-      if (!varies) hasStableWords = true;
+        (plain
+          ? isMeasured(text, at, stop, lastStart, lastEnd)
+          : volatileWord.test(text.slice(at, Math.min(stop, at + 64))) || isChunkId(text, at, lastStart, lastEnd));
+      if (!varies) {
+        hasStableWords = true;
+        if (plain && digits > 0 && numbers !== undefined && numbers.length < numbersMax)
+          numbers.push(Number.parseFloat(text.slice(at, Math.min(stop, at + 15))));
+      }
       exact = Math.imul(exact ^ (varies ? blank : word), prime);
+      [lastStart, lastEnd] = [at, stop];
       at = stop;
+      if (digits === 0 && !walk.raw && isTemporaryFolder(text, lastStart, stop)) {
+        temporaryPath.lastIndex = stop + 1;
+        const part = temporaryPath.exec(text)?.[0] ?? '';
+        if (randomPart.test(part)) at = Math.min(end, stop + 1 + part.length);
+      }
       continue;
     }
     if (kind === quote && at >= quoteEnd) {
@@ -116,14 +171,70 @@ function scanText(walk: HashWalk, text: string, start: number, end: number): voi
   walk.hasStableWords = hasStableWords;
 }
 
-function hasUnit(text: string, at: number): boolean {
-  return text.charCodeAt(at) === 32 && unitAfter.test(text.slice(at, at + 10));
+/** Whether a number is a duration, a clock time or the number of a process. */
+function isMeasured(text: string, at: number, stop: number, lastStart: number, lastEnd: number): boolean {
+  const next = text.charCodeAt(stop);
+  if ((next === 32 || next === 0xb5) && unitAfter.test(text.slice(stop, stop + 10))) return true;
+  if (stop - at >= 10 && clockTime.test(text.slice(at, stop))) return true;
+  if (lastEnd === lastStart || at - lastEnd > 4 || lastEnd - lastStart > 40) return false;
+  return nameBefore.test(text.slice(lastStart, lastEnd).replace(/[.:+-]+$/, ''));
 }
 
-/** Words of errors that waiting may fix, and how much of a text is searched for them. */
-const retryableLength = 300;
+/** Codex begins each output with "Chunk ID: 2d6416", which may have no letter. */
+function isChunkId(text: string, at: number, lastStart: number, lastEnd: number): boolean {
+  return (
+    at - lastEnd <= 2 &&
+    /^id:?$/i.test(text.slice(lastStart, lastEnd)) &&
+    text.slice(lastStart - 6, lastStart) === 'Chunk '
+  );
+}
+
+/** Whether the word between two places is a folder of temporary files, and a path goes on after it. */
+function isTemporaryFolder(text: string, start: number, stop: number): boolean {
+  const [before, after] = [text.charCodeAt(start - 1), text.charCodeAt(stop)];
+  if ((after !== 47 && after !== 92) || (before !== 47 && before !== 92)) return false;
+  return stop - start <= 7 && /^(tmp|temp|folders|t)$/i.test(text.slice(start, stop));
+}
+
+/** How much of a text is searched for words, and the longest text with carriage returns that is read like a terminal. */
+const wordsLength = 1_000;
+const overwrittenMax = 200_000;
+const numbersMax = 4;
+/** Words of errors that waiting may fix. */
 const retryableWords =
-  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONNRE/i;
+  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN/i;
+/** Words of errors of what starts up. */
+const startingWords =
+  /ECONNREFUSED|connection refused|((failed|unable|could not) to|could ?n.t) connect|\b503\b|\b(pending|queued|in.progress|not (yet )?ready|starting( up)?)\b/i;
+/** Words of a short answer that says that something is not ready yet. */
+const unreadyLength = 400;
+const unreadyWords = new RegExp(
+  [
+    '\\b(status|state|phase|is|still|currently|job|build|server)\\W{1,6}(?:\\w+ )?',
+    '(pending|queued|in.progress|starting|initiali[sz]ing|warming up|not (yet )?ready|running|building|waiting)\\b',
+    '|^\\W*(pending|queued|in.progress|starting|not (yet )?ready|running|waiting)\\W*$',
+  ].join(''),
+  'i',
+);
+
+/** Kinds of failures, in words that may be shown: they are no content. */
+const failureKinds: readonly (readonly [RegExp, string])[] = [
+  [/old_?string|string to replace|string not found|could not find the string/i, 'old_string not found'],
+  [/command not found|is not recognized as/i, 'command not found'],
+  [/no such file|ENOENT|does not exist|cannot find the (file|path)|file not found/i, 'no such file'],
+  [/permission denied|EACCES|EPERM/i, 'permission denied'],
+  [/connection refused|ECONNREFUSED|failed to connect/i, 'connection refused'],
+  [/time(d ?)?out/i, 'timeout'],
+  [/\b429\b|rate.?limit|too many req/i, 'rate limit'],
+  [/syntax ?error|parse error|unexpected token/i, 'syntax error'],
+  [/type ?error|error TS\d/i, 'type error'],
+  [/\b(tests?|specs?|assert\w*)\b.{0,40}\bfail|\bfail(ed|ures?|ing)?\b.{0,40}\btests?|^not ok\b/im, 'failed tests'],
+  [/exit (code|status):? 1\b/i, 'exit code 1'],
+];
+
+function kindOfFailure(text: string): string | undefined {
+  return failureKinds.find(([words]) => words.test(text))?.[1];
+}
 
 /** Marks a result or an error; undefined if it is unreadable. Never throws. */
 export function markResult(value: unknown, ok: boolean): ResultMark | undefined {
@@ -131,9 +242,12 @@ export function markResult(value: unknown, ok: boolean): ResultMark | undefined 
     let walk = walkRoot(value, ok, false);
     // Only ids or times: hash them after all.
     if (!walk.hasStableWords) walk = walkRoot(value, ok, true);
-    const { exact, loose, length, retryable } = walk;
+    const { exact, loose, length, retryable, unready, numbers, says } = walk;
     // 0 means "not computed".
-    return { ok, exact: exact || 1, loose: loose || 1, length, ...(retryable && { retryable }) };
+    const mark = { ok, exact: exact || 1, loose: loose || 1, length };
+    if (ok) return unready ? { ...mark, unready } : mark;
+    const kind = { ...(retryable && { retryable }), ...(unready && { unready }) };
+    return { ...mark, ...kind, ...(numbers?.length && { numbers }), ...(says && { says }) };
   } catch {
     return undefined; // The value throws when read, or shows no content.
   }
@@ -141,7 +255,9 @@ export function markResult(value: unknown, ok: boolean): ResultMark | undefined 
 
 function walkRoot(value: unknown, ok: boolean, raw: boolean): HashWalk {
   const entries = fingerprintEntriesMax;
-  const walk = { exact: basis, loose: basis ^ 1, length: 0, entries, hasStableWords: false, raw, retryable: false };
+  const numbers = ok ? undefined : [];
+  const flags = { hasStableWords: false, raw, retryable: false, unready: false, says: undefined };
+  const walk: HashWalk = { exact: basis, loose: basis ^ 1, length: 0, entries, numbers, ...flags };
   walkValue(value, walk, ok, 0);
   return walk;
 }
@@ -149,12 +265,18 @@ function walkRoot(value: unknown, ok: boolean, raw: boolean): HashWalk {
 function walkValue(value: unknown, walk: HashWalk, ok: boolean, depth: number): void {
   walk.entries--;
   if (typeof value !== 'object' || value === null) addText(walk, typeof value === 'function' ? '' : String(value), ok);
-  else if (value instanceof Error) addText(walk, `${value.name} ${value.message}`, ok);
+  else if (isError(value)) addText(walk, `${value.name} ${value.message}`, ok);
   else if (depth < fingerprintDepthMax) {
     if (Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)) {
       walkList(value as ArrayLike<unknown>, walk, ok, depth);
     } else walkFields(value as Readonly<Record<string, unknown>>, walk, ok, depth);
   }
+}
+
+/** An error, or a plain object that stands for one. */
+function isError(value: object): value is { readonly name: unknown; readonly message: unknown } {
+  if (value instanceof Error) return true;
+  return Object.keys(value).length === 2 && typeof (value as Error).message === 'string' && 'name' in value;
 }
 
 /** Hashes a long list by its first and last entries, read by index: listing all keys would exhaust memory. */

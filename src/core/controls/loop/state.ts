@@ -2,12 +2,16 @@
 
 import type { RefusedCall } from './refused-call.ts';
 
-/** The repetition of a turn, or `news`. */
+/** What a turn repeats, or `news`. */
 export type LoopEvidence =
   | 'news'
   /** The same call with the same result, at once or in a longer cycle. */
   | 'same_call'
   | 'same_cycle'
+  /** The same call that fails again, with nothing changed in between. */
+  | 'same_failure'
+  /** A thing that is asked for again and again before it is ready. */
+  | 'unready'
   /** The same error again, of the same call or of others. */
   | 'same_error'
   /** Another failure. */
@@ -29,11 +33,22 @@ export interface PastCall {
   readonly loose: number;
   readonly length: number;
   readonly retryable: boolean;
+  readonly unready: boolean;
   /** False for a refusal: the tool was not reached. */
   readonly reached: boolean;
   /** Failures of the tool before its breaker opens, if more than the default. */
   readonly chances: number;
   readonly atMs: number;
+  /** The longest wait before or during the call: time in which the model was not asked. */
+  readonly pauseMs: number;
+  /** Its number among the settled calls of the task, and the world in which it was made. */
+  readonly at: number;
+  readonly world: number;
+  /** How often it happened, with nothing new in between; and how long the agent has waited for a change. */
+  readonly times: number;
+  readonly waitedMs: number;
+  readonly numbers?: readonly number[];
+  readonly says?: string;
 }
 
 /** A repetition: how often, in how many calls, and for how long. */
@@ -43,18 +58,42 @@ export interface Repeated {
   readonly times: number;
   readonly of: number;
   readonly secs: number;
+  readonly says?: string;
 }
 
 /** The result of one model turn. */
 export interface Turn extends Repeated {
   points: number;
+  readonly weak?: number;
   readonly failed: boolean;
+}
+
+/** A state that an edit has made, and the world that began with it. */
+interface EditedPlace {
+  readonly state: number;
+  readonly world: number;
 }
 
 /** The past calls and turns of a task; created at the first call or text that could be repeated. */
 export interface LoopMemory {
   seen: PastCall[];
   turns: Turn[];
+  /** Settled calls, and the number of the last one that brought something new. */
+  settled: number;
+  newsAt: number;
+  /** Changes with a new input so far, and the first world that is like the present one. */
+  world: number;
+  worldFrom: number;
+  /** The number of the last call that is known to have changed something. */
+  editedAt: number;
+  edits: EditedPlace[];
+  /** Turns in a row that only repeat calls, and those of them whose repeats are certain. */
+  repeating: number;
+  repeats: number;
+  /** When the last call or answer of a model ended, the time lost since, and earlier times between calls. */
+  idleFromMs: number;
+  pauseMs: number;
+  gaps: number[];
   /** Whether the current turn is in the list of turns. */
   placed: boolean;
   /** Whether a result arrived since the last proposal: the next call starts a new turn. */
@@ -63,10 +102,12 @@ export interface LoopMemory {
   recurs: boolean;
   spoke: boolean;
   waiting: boolean;
-  /** Repeated texts in a row without a call. */
+  /** Repeated texts in a row without a call; the last texts as bits, set for a repeated text and for an apology. */
   texts: number;
-  /** An observed failing call that exceeded its limit; 0 = none. */
-  failingAgain: number;
+  recurring: number;
+  apologies: number;
+  /** An observed call that was made once more than it may be; 0 = none. */
+  again: number;
 }
 
 /** The state of the loop control for one task. */
@@ -74,6 +115,8 @@ export interface LoopState {
   /** Alike outputs in a row, minus one; and the smallest similarity among them. */
   alike: number;
   likeness: number;
+  /** How often the last output came since a call brought something new, with others in between. */
+  times: number;
   /** The calls since the last output. */
   between: number;
   refused: RefusedCall[];
@@ -82,21 +125,34 @@ export interface LoopState {
 
 /** Creates the initial state. */
 export function initialLoop(): LoopState {
-  return { alike: 0, likeness: 1, between: 0, refused: [], memory: null };
+  return { alike: 0, likeness: 1, times: 1, between: 0, refused: [], memory: null };
 }
 
 /** Returns the memory of a state, and creates it if absent. */
-export function ensureMemory(state: LoopState): LoopMemory {
+export function ensureMemory(state: LoopState, atMs: number): LoopMemory {
   state.memory ??= {
     seen: [],
     turns: [],
+    settled: 0,
+    newsAt: 0,
+    world: 0,
+    worldFrom: 0,
+    editedAt: 0,
+    edits: [],
+    repeating: 0,
+    repeats: 0,
+    idleFromMs: atMs,
+    pauseMs: 0,
+    gaps: [],
     placed: false,
     answered: true,
     recurs: false,
     spoke: false,
     waiting: false,
     texts: 0,
-    failingAgain: 0,
+    recurring: 0,
+    apologies: 0,
+    again: 0,
   };
   return state.memory;
 }

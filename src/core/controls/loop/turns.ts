@@ -1,10 +1,15 @@
-/** The points of the last turns: a turn that repeats something has points, a turn with news has none. */
+/** The last turns of the model: their points, and how many of them in a row only repeat calls. */
 
-import { pastCallsMax } from '../../limits.ts';
+import type { TextObserved } from '../../event.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { nothingNew, somethingNew } from './output-streak.ts';
-import { type Habit, type SettledCall, scoreCall } from './score.ts';
-import { ensureMemory, type LoopMemory, type LoopState, type PastCall, type Repeated, type Turn } from './state.ts';
+import { compareCall, type Habit, type Newness, recordCall, type SettledCall } from './past-calls.ts';
+import { scoreCall } from './score.ts';
+import { ensureMemory, type LoopMemory, type LoopState, type Turn } from './state.ts';
+
+/** Turns in a row that only repeat calls end the task, if at least half of them repeat for certain. */
+export const repeatingTurnsMax = 10;
+const certainRepeatsMin = repeatingTurnsMax / 2;
 
 /** Records a proposed call. After a result the call starts a new turn; otherwise it runs in parallel. */
 export function openTurn(memory: LoopMemory): void {
@@ -24,25 +29,54 @@ export function recordSettledCall(
   settings: LoopSettings,
   habit: Habit | undefined,
 ): void {
-  const memory = ensureMemory(state);
+  const memory = ensureMemory(state, settled.atMs);
   memory.answered = true;
   if (habit === 'off') return;
-  const { name, call, mark, reached, chances, atMs } = settled;
-  const { evidence, points, times, first, spaced = false } = scoreCall(memory, settled, settings, habit);
-  const { seen: pastCalls } = memory;
-  if (mark.ok && hasFailure(memory) && pastCalls.findLast((past) => past.call === call)?.ok === false) {
+  const { name, call, mark, reached, atMs } = settled;
+  if (mark.ok && hasFailure(memory) && memory.seen.findLast((past) => past.call === call)?.ok === false) {
     clearFailurePoints(memory, name);
   }
-  const sinceMs = pastCalls[first]?.atMs ?? atMs;
-  const of = pastCalls.length - first + 1;
-  if (pastCalls.length >= pastCallsMax) pastCalls.shift();
-  const { ok, exact, loose, length, retryable = false } = mark;
-  pastCalls.push({ name, call, reached, chances, atMs, ok, exact, loose, length, retryable });
-  const repeats = ((evidence === 'same_call' || evidence === 'same_cycle') && !spaced) || !reached;
-  state.between = Math.max(state.between, repeats ? nothingNew : somethingNew);
+  const comparison = compareCall(memory, settled, settings, habit);
+  const { newness } = comparison;
+  const { evidence, points, weak, times, first } = scoreCall(memory, settled, newness, settings);
+  const sinceMs = memory.seen[first]?.atMs ?? atMs;
+  const of = memory.seen.length - first + 1;
+  recordCall(memory, settled, comparison);
+  // A failure ends a row of alike texts: the words are the same, the work is not.
+  const isNothing = newness === 'nothing' || (newness === 'same' && mark.ok);
+  state.between = Math.max(state.between, isNothing || !reached ? nothingNew : somethingNew);
+  countRepeats(memory, newness);
   const secs = Math.round((atMs - sinceMs) / 1000);
-  const isNews = evidence === 'news' && ok;
-  placeTurn(memory, isNews ? newsTurn : { evidence, points, name, failed: !ok, times, of, secs }, settings);
+  const isNews = evidence === 'news' && mark.ok;
+  const { says } = mark;
+  const turn = {
+    evidence,
+    points,
+    name,
+    failed: !mark.ok,
+    times,
+    of,
+    secs,
+    ...(weak && { weak }),
+    ...(says && { says }),
+  };
+  placeTurn(memory, isNews ? newsTurn : turn, settings);
+}
+
+/** Counts turns in a row that only repeat calls. */
+function countRepeats(memory: LoopMemory, newness: Newness): void {
+  if (newness === 'new' || newness === 'waited' || newness === 'allowed') {
+    memory.repeating = 0;
+    memory.repeats = 0;
+  } else if (!memory.placed) {
+    memory.repeating++;
+    if (newness === 'same') memory.repeats++;
+  }
+}
+
+/** Whether the last turns only repeated calls whose results were known. */
+export function onlyRepeats({ repeating, repeats }: LoopMemory): boolean {
+  return repeating >= repeatingTurnsMax && repeats >= certainRepeatsMin;
 }
 
 /** The shared turn with news: the commonest turn, without data. */
@@ -61,17 +95,24 @@ function clearFailurePoints({ turns }: LoopMemory, name: string): void {
   for (const turn of turns) if (turn.failed && turn.name === name) turn.points = 0;
 }
 
-/** Records a text. If `calls` is undefined, a later event shows whether calls belong to the text. */
-export function openText(state: LoopState, recurs: boolean, calls: boolean | undefined, settings: LoopSettings): void {
-  const memory = ensureMemory(state);
+/** Records a text. If `calls` is absent, a later event shows whether calls belong to the text. */
+export function openText(state: LoopState, text: TextObserved, settings: LoopSettings): void {
+  const { recurs = false, isSorry = false, calls, atMs } = text;
+  const memory = ensureMemory(state, atMs);
   closeText(memory, settings);
   memory.recurs = recurs;
+  memory.recurring = ((memory.recurring << 1) | (recurs ? 1 : 0)) & textBits;
+  memory.apologies = ((memory.apologies << 1) | (recurs && isSorry ? 1 : 0)) & textBits;
   memory.spoke = true;
   memory.placed = false;
   memory.answered = true;
   memory.waiting = calls !== true;
+  memory.idleFromMs = atMs;
   if (calls === false) closeText(memory, settings);
 }
+
+/** The last eight texts, a bit for each. */
+const textBits = 0xff;
 
 /** Records a text without a call as a turn of its own. */
 function closeText(memory: LoopMemory, settings: LoopSettings): void {
@@ -86,7 +127,7 @@ function closeText(memory: LoopMemory, settings: LoopSettings): void {
 function placeTurn(memory: LoopMemory, turn: Turn, settings: LoopSettings): void {
   const { turns } = memory;
   if (memory.placed) {
-    if (turn.points < turns.at(-1)!.points) turns[turns.length - 1] = turn;
+    if (weigh(turn) < weigh(turns.at(-1)!)) turns[turns.length - 1] = turn;
     return;
   }
   memory.placed = true;
@@ -95,7 +136,7 @@ function placeTurn(memory: LoopMemory, turn: Turn, settings: LoopSettings): void
 }
 
 /** Whether any remembered call failed. */
-export function hasFailure({ seen: pastCalls }: LoopMemory): boolean {
+function hasFailure({ seen: pastCalls }: LoopMemory): boolean {
   for (const { ok } of pastCalls) if (!ok) return true;
   return false;
 }
@@ -107,47 +148,25 @@ export function sumPoints({ turns }: LoopMemory): number {
   return points;
 }
 
-/**
- * Whether the last turn may cause a refusal. A failure counts only after the failures that the tool may have (R29):
- * until then the count of the breaker decides. A refused call halts the task by its repetition, not by its points.
- */
-export function mayActOnLastTurn({ turns, seen: pastCalls }: LoopMemory, settings: LoopSettings): boolean {
-  const last = turns.at(-1);
-  if (last === undefined || last.points === 0 || pastCalls.at(-1)?.reached === false) return false;
-  if (!last.failed) return true;
-  const failures = pastCalls.filter((call) => !call.ok && call.reached && call.name === last.name).length;
-  return failures >= Math.max(settings.failedRepeats, pastCalls.at(-1)!.chances);
+/** All points of a turn, for a strong suspicion. */
+export function weigh({ points, weak = 0 }: Turn): number {
+  return points + weak;
 }
 
-/** The repeated result of a call. */
-interface RepeatedCall extends Repeated {
-  readonly last: PastCall;
+/** Whether the last turn may cause a hint. A refused call halts the task by its repetition. */
+export function mayActOnLastTurn(memory: LoopMemory, settings: LoopSettings): boolean {
+  const last = memory.turns.at(-1);
+  if (last === undefined || weigh(last) === 0 || memory.seen.at(-1)?.reached === false) return false;
+  return !last.failed || mayActOnLastCall(memory, settings);
 }
 
 /**
- * Finds a call that returned the same result more than once, or failed in the same way too often. A later call of
- * another tool may have fixed the failure, so that call restarts the count.
+ * Whether the last call may cause a hint or a halt. A failure counts only after the failures that the tool may have
+ * (R29): until then the count of the breaker decides.
  */
-export function findRepeat(
-  { seen: pastCalls }: LoopMemory,
-  call: number,
-  settings: LoopSettings,
-): RepeatedCall | undefined {
-  const last = pastCalls.findLast((past) => past.call === call && past.reached);
-  if (last === undefined) return undefined;
-  const { ok, name, exact, loose, chances, atMs } = last;
-  let [times, of, count, sinceMs] = [0, 0, 0, atMs];
-  for (let at = pastCalls.length - 1; at >= 0; at--) {
-    const past = pastCalls[at]!;
-    if (!ok && past.ok && past.name !== name) break;
-    if (!past.reached) continue;
-    count++;
-    if (past.call !== call || past.ok !== ok || (ok ? past.exact !== exact : past.loose !== loose)) continue;
-    times++;
-    of = count;
-    sinceMs = past.atMs;
-  }
-  if (times < (ok ? 2 : Math.max(settings.failedRepeats, chances))) return undefined;
-  const secs = Math.round((atMs - sinceMs) / 1000);
-  return { last, name, evidence: ok ? 'same_call' : 'same_error', times, of, secs };
+export function mayActOnLastCall({ seen }: LoopMemory, { repeats }: LoopSettings): boolean {
+  const last = seen.at(-1);
+  if (last === undefined || last.ok) return true;
+  const failures = seen.filter(({ ok, reached, name }) => !ok && reached && name === last.name).length;
+  return failures >= Math.max(repeats, last.chances);
 }

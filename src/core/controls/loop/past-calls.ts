@@ -1,0 +1,259 @@
+/**
+ * Compares a settled call with the calls before it: whether it brought something new, only repeats one of them, or
+ * came after a wait. The world counts: a call after a change with a new input is a new one.
+ */
+
+import { editedPlacesMax, gapsMax, pastCallsMax } from '../../limits.ts';
+import type { LoopSettings } from '../../settings.ts';
+import type { Effect } from './effect.ts';
+import type { ResultMark } from './result-mark.ts';
+import type { LoopMemory, PastCall } from './state.ts';
+
+/** How a tool is used: meant to be repeated, excluded, or known to read or change. */
+export type Habit = 'poll' | 'wait' | 'off' | 'read' | 'change';
+
+/** A settled call, as the detectors read it. */
+export interface SettledCall {
+  readonly name: string;
+  readonly call: number;
+  readonly mark: ResultMark;
+  /** Absent: unknown, so it may change something. */
+  readonly effect: Effect | undefined;
+  readonly edit: EditMarks | undefined;
+  /** Whether its command waits before it does something. */
+  readonly waits: boolean;
+  /** The highest similarity to a recent call of the same tool. */
+  readonly likeness: number;
+  readonly reached: boolean;
+  /** Failures of the tool before its breaker opens, if more than the default. */
+  readonly chances: number;
+  readonly atMs: number;
+  readonly tookMs: number;
+}
+
+/** Marks of a place in a file with its content before an edit, if known, and after. */
+export interface EditMarks {
+  readonly before?: number;
+  readonly after: number;
+}
+
+/** What a call is beside the calls before it; `allowed`: it may repeat for some time; `nothing`: neither new nor a repeat. */
+export type Newness = 'new' | 'same' | 'waited' | 'allowed' | 'nothing';
+
+export interface Comparison {
+  readonly newness: Newness;
+  readonly times: number;
+  readonly waitedMs: number;
+}
+
+const isNew: Comparison = Object.freeze({ newness: 'new', times: 1, waitedMs: 0 });
+
+/** A repeat after such a wait is polling. */
+const longWaitMs = 30_000;
+/** A repeat after such a wait does not count until the agent has waited for `waitsMs`. */
+const shortWaitMs = 2_000;
+const waitsMs = 90_000;
+/** Times that an agent may ask for a thing that is not ready, without waiting. */
+const unreadyTimes = 12;
+/** Times that an edit may restore a state before it is a repetition. */
+const restoresMax = 2;
+/** How many times longer than usual a time between two calls is that was a wait. */
+const unusualGap = 3;
+
+/** Compares a settled call with the calls before it. */
+export function compareCall(
+  memory: LoopMemory,
+  settled: SettledCall,
+  settings: LoopSettings,
+  habit: Habit | undefined,
+): Comparison {
+  const comparison = compareResult(memory, settled, settings, habit);
+  return comparison.newness === 'new' && isRestored(memory, settled) ? { ...comparison, newness: 'same' } : comparison;
+}
+
+function compareResult(
+  memory: LoopMemory,
+  settled: SettledCall,
+  settings: LoopSettings,
+  habit: Habit | undefined,
+): Comparison {
+  const { call, mark, reached, effect } = settled;
+  const { seen, worldFrom, newsAt } = memory;
+  const earlier = mark.ok
+    ? seen.findLast((past) => past.call === call && past.ok && past.exact === mark.exact && past.world >= worldFrom)
+    : findFailure(memory, call);
+  if (!reached) {
+    const { times = 0, waitedMs = 0 } = earlier ?? {};
+    return { newness: earlier === undefined ? 'nothing' : 'same', times: times + 1, waitedMs };
+  }
+  if (earlier === undefined) {
+    if (!mark.ok) return settled.waits && settled.tookMs < longWaitMs ? { ...isNew, waitedMs: settled.tookMs } : isNew;
+    return effect === 'nothing' ? { ...isNew, newness: 'nothing' } : isNew;
+  }
+  if (!mark.ok && isFalling(memory, call, mark)) return isNew;
+  const { times, waitedMs } = earlier;
+  const longest = longestPause(memory, earlier, settled.tookMs);
+  if (habit === 'wait' && mark.ok) return { newness: 'waited', times, waitedMs };
+  // A failure that is asked for after a wait may be one of a thing that starts up.
+  if (mark.ok || mark.unready === true || settled.waits) {
+    if (longest >= (mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs))
+      return { newness: 'waited', times, waitedMs };
+    if (longest >= shortWaitMs) {
+      const waited = waitedMs + longest;
+      if (waited < waitsMs) return { newness: 'waited', times, waitedMs: waited };
+      return { newness: 'same', times: times + 1, waitedMs: waited };
+    }
+  }
+  const count = !mark.ok || earlier.at >= newsAt ? times + 1 : 1;
+  const mayStart = mark.unready === true || habit === 'poll' || (settled.waits && longest >= shortWaitMs);
+  return { newness: mayStart && count <= unreadyTimes ? 'allowed' : 'same', times: count, waitedMs };
+}
+
+/** The last result of a call in this world, if it is a failure. */
+function findFailure({ seen, worldFrom }: LoopMemory, call: number): PastCall | undefined {
+  const last = seen.findLast((past) => past.call === call && past.reached && past.world >= worldFrom);
+  return last?.ok === false ? seen.findLast((past) => past.call === call) : undefined;
+}
+
+/** Whether a number in an otherwise equal error is lower than ever before. */
+function isFalling({ seen, worldFrom }: LoopMemory, call: number, { loose, numbers }: ResultMark): boolean {
+  const others = seen.filter(
+    (past) => past.call === call && !past.ok && past.reached && past.loose === loose && past.world >= worldFrom,
+  );
+  if (others.length === 0 || numbers === undefined) return false;
+  return numbers.some((number, at) =>
+    others.every((past) => number < (past.numbers?.[at] ?? Number.NEGATIVE_INFINITY)),
+  );
+}
+
+/**
+ * A number that is equal for equal errors of a tool until something is changed, or a number in the error falls: then
+ * the count of equal errors begins anew.
+ */
+export function markProgress(
+  { seen, worldFrom }: LoopMemory,
+  name: string,
+  { loose, numbers = [], unready }: ResultMark,
+): number {
+  const alike = seen.filter(
+    (past) => past.name === name && !past.ok && past.loose === loose && past.world >= worldFrom,
+  );
+  // What starts up may be asked for some time.
+  if (unready === true && alike.length < unreadyTimes) return Math.imul(loose ^ worldFrom, alike.length + 3) | 1;
+  const least = [...numbers];
+  for (const past of alike) {
+    past.numbers?.forEach((number, at) => {
+      least[at] = Math.min(least[at] ?? number, number);
+    });
+  }
+  const mix = (mark: number, number: number) => Math.imul(mark ^ Math.round(number * 1000), 0x01000193);
+  return least.reduce(mix, loose ^ worldFrom) | 0 || 1;
+}
+
+/** The longest wait since an earlier call. */
+function longestPause({ seen, pauseMs }: LoopMemory, earlier: PastCall, tookMs: number): number {
+  let longest = Math.max(pauseMs, tookMs);
+  for (let at = seen.length - 1; at >= 0 && seen[at] !== earlier; at--)
+    longest = Math.max(longest, seen[at]!.reached ? seen[at]!.pauseMs : 0);
+  return longest;
+}
+
+/** Records a settled call. */
+export function recordCall(memory: LoopMemory, settled: SettledCall, { newness, times, waitedMs }: Comparison): void {
+  const { name, call, mark, reached, chances, atMs, tookMs } = settled;
+  recordChange(memory, settled, newness);
+  const at = ++memory.settled;
+  if (settled.effect === 'change' && mark.ok && newness === 'new') memory.editedAt = at;
+  const { ok, exact, loose, length, retryable = false, unready = false, numbers, says } = mark;
+  const pauseMs = Math.max(memory.pauseMs, tookMs);
+  if (memory.seen.length >= pastCallsMax) memory.seen.shift();
+  memory.seen.push({
+    ...{ name, call, reached, chances, atMs, ok, exact, loose, length, retryable, unready, pauseMs },
+    ...{ at, world: memory.world, times, waitedMs },
+    ...(numbers && { numbers }),
+    ...(says && { says }),
+  });
+  memory.pauseMs = 0;
+  memory.idleFromMs = atMs;
+  if (newness === 'new' || newness === 'waited') memory.newsAt = at;
+}
+
+/** Begins a new world after a change with a new input, or returns to an earlier world. */
+function recordChange(memory: LoopMemory, settled: SettledCall, newness: Newness): void {
+  const { call, mark, effect, edit, reached } = settled;
+  if (!reached || (effect !== undefined && effect !== 'change')) return;
+  if (edit !== undefined) {
+    if (mark.ok) recordEdit(memory, edit, isRestored(memory, settled));
+  } else if ((mark.ok && newness === 'new') || !memory.seen.some((past) => past.call === call && past.reached)) {
+    beginWorld(memory);
+  }
+}
+
+/** Whether an edit only brings back a state that the place had before, once more than it may. */
+function isRestored({ edits }: LoopMemory, { edit, mark, reached }: SettledCall): boolean {
+  if (edit === undefined || !mark.ok || !reached) return false;
+  const { after } = edit;
+  return edits.at(-1)?.state === after || edits.filter(({ state }) => state === after).length >= restoresMax;
+}
+
+function recordEdit(memory: LoopMemory, { before, after }: EditMarks, restored: boolean): void {
+  const { edits } = memory;
+  if (restored) {
+    const first = edits.find(({ state }) => state === after)!;
+    memory.worldFrom = Math.min(memory.worldFrom, first.world);
+    return;
+  }
+  if (before !== undefined && edits.every(({ state }) => state !== before))
+    edits.push({ state: before, world: memory.world });
+  beginWorld(memory);
+  edits.push({ state: after, world: memory.world });
+  if (edits.length > editedPlacesMax) edits.splice(0, edits.length - editedPlacesMax);
+}
+
+function beginWorld(memory: LoopMemory): void {
+  memory.world++;
+  memory.worldFrom = memory.world;
+}
+
+/** The last result of a call, if the call may not be made once more: it repeats what is known. */
+export function findOver(
+  { seen, newsAt, worldFrom }: LoopMemory,
+  call: number,
+  { repeats }: LoopSettings,
+  habit: Habit | undefined,
+): PastCall | undefined {
+  const last = seen.findLast((past) => past.call === call);
+  if (last === undefined || last.world < worldFrom || (last.ok && last.at < newsAt)) return undefined;
+  const { ok, times, waitedMs, chances } = last;
+  const mayStart = last.unready || habit === 'poll' || waitedMs > 0;
+  const limit = Math.max(repeats, ok ? 0 : chances, mayStart ? unreadyTimes : 0);
+  return times >= limit || (mayStart && waitedMs >= waitsMs) ? last : undefined;
+}
+
+/** Whether the last call asked again for something that is not ready, without waiting. */
+export function isImpatient({ seen }: LoopMemory, habit: Habit | undefined): boolean {
+  const last = seen.at(-1);
+  return last !== undefined && last.times >= impatientTimes && (last.unready || habit === 'poll');
+}
+
+const impatientTimes = 3;
+
+/**
+ * Records the time before a call. Before a call of a model it is known to be a wait. Before another call a model may
+ * have been asked that nobody saw: then a time counts as a wait if it is long, or much longer than usual.
+ */
+export function recordGap(memory: LoopMemory, atMs: number, isModel: boolean, { pollSecs }: LoopSettings): void {
+  const gapMs = atMs - memory.idleFromMs;
+  const { gaps } = memory;
+  const isUnusual = () => isModel || (gaps.length > 0 && gapMs >= unusualGap * median(gaps));
+  if (gapMs >= longWaitMs || (gapMs >= 1000 * pollSecs && isUnusual()))
+    memory.pauseMs = Math.max(memory.pauseMs, gapMs);
+  memory.idleFromMs = atMs;
+  if (isModel) return;
+  if (gaps.length >= gapsMax) gaps.shift();
+  gaps.push(gapMs);
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[numbers.length >> 1] ?? 0;
+}
