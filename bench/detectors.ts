@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { measureCost } from './detectors/cost.ts';
 import type { Detector } from './detectors/detector.ts';
-import { computeFrontier, formatPlot } from './detectors/frontier.ts';
+import { computeFrontier, formatPlot, frontierSteps } from './detectors/frontier.ts';
 import { peers } from './detectors/peers.ts';
 import { createPolicyDetector } from './detectors/policy-detector.ts';
 import { type Run, readRuns } from './detectors/runs.ts';
@@ -81,7 +81,7 @@ const scores: readonly Score[] = scoreAll(
 if (json) process.stdout.write(`${JSON.stringify({ runs: runs.length, detectors: scores }, null, 1)}\n`);
 else process.stdout.write(`${formatScores(runs.length, scores)}\n`);
 if (frontier !== undefined) {
-  const points = computeFrontier(runs, createProgressBar('frontier', 12));
-  writeFileSync(frontier, formatPlot(points, scoreAll(runs, detectors, undefined)));
+  const lines = computeFrontier(runs, createProgressBar('frontier', frontierSteps));
+  writeFileSync(frontier, formatPlot(lines, scoreAll(runs, detectors, undefined)));
   process.stderr.write(`${frontier} written\n`);
 }

@@ -1,28 +1,45 @@
-/** How many bad runs are found at the price of how many good ones, over the threshold: a plot, peers as points. */
+/** How many bad runs are found at the price of how many good ones, over two thresholds: a plot, peers as points. */
 
 import { createPolicyDetector } from './policy-detector.ts';
 import type { Run } from './runs.ts';
 import { type Score, scoreAll } from './score.ts';
 
-export interface FrontierPoint {
-  readonly haltPoints: number;
+interface FrontierPoint {
+  readonly threshold: number;
   readonly good: number;
   readonly bad: number;
 }
 
-const thresholds = [10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40];
+/** Runs halted over `repeats`, and runs raised over `card_points`. */
+type Frontier = Readonly<Record<'halted' | 'raised', readonly FrontierPoint[]>>;
 
-export function computeFrontier(runs: readonly Run[], progress: (done: number) => void): readonly FrontierPoint[] {
-  return thresholds.map((haltPoints, done) => {
-    const points = { halt_points: haltPoints, refuse_points: haltPoints, note_points: haltPoints };
-    const [score] = scoreAll(runs, [createPolicyDetector(`${haltPoints}`, { loop: points })], undefined);
-    progress(done + 1);
-    return { haltPoints, ...shares(score!) };
-  });
+const repeats = [2, 3, 4, 5, 6, 8, 10];
+const cardPoints = [10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40];
+export const frontierSteps = repeats.length + cardPoints.length;
+/** A card comes no earlier than the hint, so a lower threshold moves both. */
+const notePoints = 12;
+
+export function computeFrontier(runs: readonly Run[], progress: (done: number) => void): Frontier {
+  let done = 0;
+  const measure = (threshold: number, loop: Readonly<Record<string, number>>) => {
+    const [score] = scoreAll(runs, [createPolicyDetector(`${threshold}`, { loop })], undefined);
+    progress(++done);
+    return score!;
+  };
+  return {
+    halted: repeats.map((threshold) => ({ threshold, ...haltedShares(measure(threshold, { repeats: threshold })) })),
+    raised: cardPoints.map((threshold) => {
+      const loop = { card_points: threshold, note_points: Math.min(notePoints, threshold) };
+      const { goodRaised, goodTotal, badRaised, badTotal } = measure(threshold, loop);
+      return { threshold, good: percent(goodRaised, goodTotal), bad: percent(badRaised, badTotal) };
+    }),
+  };
 }
 
-function shares({ goodHalted, goodTotal, badHalted, badTotal }: Score): { good: number; bad: number } {
-  return { good: (100 * goodHalted) / Math.max(1, goodTotal), bad: (100 * badHalted) / Math.max(1, badTotal) };
+const percent = (part: number, whole: number) => (100 * part) / Math.max(1, whole);
+
+function haltedShares({ goodHalted, goodTotal, badHalted, badTotal }: Score): { good: number; bad: number } {
+  return { good: percent(goodHalted, goodTotal), bad: percent(badHalted, badTotal) };
 }
 
 const width = 720;
@@ -40,15 +57,22 @@ const y = (bad: number) => height - edge.bottom - (bad / badMax) * (height - edg
 const ourPresets = 3;
 const letters = 'abcdefghijkl';
 
-export function formatPlot(points: readonly FrontierPoint[], scores: readonly Score[]): string {
+function drawLine(points: readonly FrontierPoint[], name: 'halted' | 'raised', setting: string): string {
   const line = points.map(({ good, bad }) => `${x(good).toFixed(1)},${y(bad).toFixed(1)}`).join(' ');
   const marks = points.map(
-    ({ haltPoints, good, bad }) =>
-      `<circle cx="${x(good).toFixed(1)}" cy="${y(bad).toFixed(1)}" r="3" class="ours"/>` +
-      `<text x="${(x(good) - 6).toFixed(1)}" y="${(y(bad) - 7).toFixed(1)}" class="small">${haltPoints}</text>`,
+    ({ threshold, good, bad }) =>
+      `<circle cx="${x(good).toFixed(1)}" cy="${y(bad).toFixed(1)}" r="3" class="${name}"/>` +
+      `<text x="${(x(good) - 6).toFixed(1)}" y="${(y(bad) - 7).toFixed(1)}" class="small">${threshold}</text>`,
   );
+  const { good, bad } = points[0]!;
+  const place = `x="${(x(good) + 8).toFixed(1)}" y="${y(bad).toFixed(1)}"`;
+  const label = `<text ${place}>default ${name}, over ${setting}</text>`;
+  return [`<polyline points="${line}" class="line ${name}"/>`, ...marks, label].join('\n');
+}
+
+export function formatPlot({ halted, raised }: Frontier, scores: readonly Score[]): string {
   const others = scores.map((score, at) => {
-    const { good, bad } = shares(score);
+    const { good, bad } = haltedShares(score);
     const isOurs = at < ourPresets;
     const label = isOurs ? score.name : letters[at - ourPresets];
     const box = `width="8" height="8" class="${isOurs ? 'preset' : 'peer'}"`;
@@ -71,22 +95,22 @@ export function formatPlot(points: readonly FrontierPoint[], scores: readonly Sc
       `<text x="${edge.left - 10}" y="${(y(value) + 4).toFixed(1)}" class="level">${value}</text>`
     );
   });
-  const title = 'Bad runs halted against good runs halted';
+  const title = 'Bad runs halted or raised against good runs halted or raised';
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
 <style>
   svg { background: #fff; }
   text { font: 11px system-ui, sans-serif; fill: #333; }
   .small { font-size: 9px; fill: #777; }
   .tick { text-anchor: middle; } .level { text-anchor: end; }
-  .grid { stroke: #ddd; } .line { fill: none; stroke: #2563eb; }
-  .ours { fill: #2563eb; } .preset { fill: #059669; } .peer { fill: #b45309; }
+  .grid { stroke: #ddd; } .halted { fill: #059669; stroke: #059669; } .raised { fill: #2563eb; stroke: #2563eb; }
+  .line { fill: none; } .preset { fill: #059669; } .peer { fill: #b45309; }
 </style>
 ${levels.join('\n')}
 ${ticks.join('\n')}
-<text x="${width / 2}" y="${height - 8}" class="tick">good runs halted, % (logarithmic)</text>
-<text x="16" y="${height / 2}" class="tick" transform="rotate(-90 16 ${height / 2})">bad runs halted, %</text>
-<polyline points="${line}" class="line"/>
-${marks.join('\n')}
+<text x="${width / 2}" y="${height - 8}" class="tick">good runs, % (logarithmic)</text>
+<text x="16" y="${height / 2}" class="tick" transform="rotate(-90 16 ${height / 2})">bad runs, %</text>
+${drawLine(halted, 'halted', 'repeats')}
+${drawLine(raised, 'raised', 'card_points')}
 ${others.join('\n')}
 ${legend.join('\n')}
 </svg>

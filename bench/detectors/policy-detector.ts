@@ -1,6 +1,7 @@
 /** Our policies as a watching surface: everything goes through the gear that users have, and nothing is enforced. */
 
 import type { Action } from '../../src/core/action.ts';
+import type { Card } from '../../src/core/card.ts';
 import { fingerprint } from '../../src/guard/runtime/fingerprint.ts';
 import { runtimeOf } from '../../src/guard/runtime/runtime.ts';
 import { createSwitchgear, type Switchgear, type Task } from '../../src/index.ts';
@@ -8,17 +9,24 @@ import { simulatedClock } from '../../src/testing/index.ts';
 import type { Detector, Watch } from './detector.ts';
 import { hasCalls, type Run, type RunEvent, wholeText } from './runs.ts';
 
+/** The tasks whose model got a hint, and of which a person got a card. */
+type Told = Readonly<Record<'nudged' | 'carded', Set<string>>>;
+
+/** Whether a card tells of a suspected loop and holds nothing. */
+const isSuspicion = ({ kind, counters }: Card) => kind === 'notice' && counters.evidence !== undefined;
+
 /** A detector that is a policy. */
 export function createPolicyDetector(name: string, policy: Readonly<Record<string, unknown>>): Detector {
   const gear = createSwitchgear({ policy, clock: simulatedClock(), log: 'silent', env: {} });
-  const nudged = new Set<string>();
+  const told: Told = { nudged: new Set(), carded: new Set() };
   gear.onEntry((entry) => {
-    if (entry.type === 'loop-suspected') nudged.add(entry.task!);
+    if (entry.type === 'loop-suspected') told.nudged.add(entry.task!);
+    if (entry.type === 'card-changed' && isSuspicion(entry.card)) told.carded.add(entry.task!);
   });
-  return { name, watch: (run) => watchRun(gear, run, nudged) };
+  return { name, isPolicy: true, watch: (run) => watchRun(gear, run, told) };
 }
 
-function watchRun(gear: Switchgear, run: Run, nudged: Set<string>): Watch {
+function watchRun(gear: Switchgear, run: Run, { nudged, carded }: Told): Watch {
   const task = openTask(gear);
   let denied = false;
   return {
@@ -31,11 +39,17 @@ function watchRun(gear: Switchgear, run: Run, nudged: Set<string>): Watch {
     get nudged() {
       return nudged.has(task.id);
     },
+    get carded() {
+      return carded.has(task.id);
+    },
     get denied() {
       return denied;
     },
     get code() {
       return task.halt?.code ?? '';
+    },
+    get counters() {
+      return task.halt?.counters ?? {};
     },
   };
 }
@@ -65,8 +79,17 @@ export function makeObservation(run: Run, event: RunEvent, index: number): Param
     case 'user':
       return { type: 'user', text: wholeText(event) };
     case 'tool_call':
-      return { type: 'tool_use', id: event.id, name: event.name, input: event.args };
+      return { type: 'tool_use', id: event.id, name: event.name, input: readArguments(event.args) };
     case 'tool_result':
       return { type: 'tool_result', id: event.id, ok: event.ok, output: wholeText(event) };
+  }
+}
+
+/** The arguments of a call as a surface gets them: parsed, if they are JSON. */
+function readArguments(args: string): unknown {
+  try {
+    return JSON.parse(args);
+  } catch {
+    return args;
   }
 }

@@ -23,6 +23,8 @@ export interface Run {
   readonly run_id: string;
   readonly model: string;
   readonly kind: string;
+  /** What else tells runs of a source apart. */
+  readonly mode?: string;
   readonly outcome: 'success' | 'failure' | 'unknown';
   readonly events: readonly RunEvent[];
 }
@@ -59,8 +61,8 @@ function parseRun(line: string, location: string): Run {
     throw new Error(`${location} is not JSON`);
   }
   if (!Array.isArray(run?.events)) throw new Error(`${location} has no list of events`);
-  const { source = '-', run_id = location, model = '-', kind = '-', outcome = 'unknown', events } = run;
-  return { source, run_id, model, kind, outcome, events };
+  const { source = '-', run_id = location, model = '-', kind = '-', mode = '', outcome = 'unknown', events } = run;
+  return { source, run_id, model, kind, mode, outcome, events };
 }
 
 /** Whether the response that an assistant event begins holds calls: a host knows that at once. */

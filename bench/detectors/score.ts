@@ -1,10 +1,24 @@
 /** What a detector did to many runs: good ones ended, bad ones ended, and what of the bad ones came after. */
 
+import type { Counters } from '../../src/core/verdict.ts';
 import type { Detector } from './detector.ts';
 import type { Run } from './runs.ts';
+import { createChance, findInterval, findLoss, type Loss } from './yardstick.ts';
+
+/** A good run that was halted. */
+interface FalseHalt {
+  readonly source: string;
+  readonly run: string;
+  readonly event: number;
+  readonly events: number;
+  readonly code: string | undefined;
+  readonly counters: Counters | undefined;
+  readonly lost: Loss;
+}
 
 export interface Score {
   readonly name: string;
+  readonly isPolicy: boolean;
   group?: string;
   goodTotal: number;
   goodHalted: number;
@@ -16,9 +30,20 @@ export interface Score {
   goodNudged: number;
   goodDenied: number;
   badNudged: number;
+  /** Runs that were halted, or of which a person got a card. */
+  goodRaised: number;
+  badRaised: number;
+  falseHalts: FalseHalt[];
+  /** Good runs that as many halts at the same turns of the same sources would hit by chance. */
+  goodByChance: number;
+  /** The counts without InterCode, which has most of the bad runs that are ever halted. */
+  elsewhere: Record<'goodTotal' | 'goodHalted' | 'badTotal' | 'badHalted', number>;
   /** Share of the events of bad runs, and of the tokens read again in them, that came after the end. */
   eventsSavedPct: number;
   tokensSavedPct: number;
+  /** The 95 % interval of that, and the mean of the shares that each bad run saved. */
+  tokensSavedInterval: readonly [number, number];
+  meanSavedPct: number;
   /** Where runs were ended, in percent of their events: the middle one. */
   goodHaltAtPct: number | null;
   badHaltAtPct: number | null;
@@ -31,8 +56,9 @@ interface Tally {
   readonly badAt: number[];
   events: number;
   eventsAfter: number;
-  tokens: number;
-  tokensAfter: number;
+  /** Of each bad run. */
+  readonly tokens: number[];
+  readonly tokensAfter: number[];
 }
 
 /** What each model call reads again: everything before it. */
@@ -46,7 +72,7 @@ function contextTokens(run: Run): Float64Array {
   return rereadTokens;
 }
 
-const sum = (numbers: Float64Array, from: number) => {
+const sum = (numbers: ArrayLike<number>, from = 0) => {
   let total = 0;
   for (let at = from; at < numbers.length; at++) total += numbers[at]!;
   return total;
@@ -65,25 +91,27 @@ export function scoreAll(
   progress: (done: number) => void = () => {},
 ): readonly Score[] {
   const tallies = new Map<string, Tally[]>();
+  const chance = createChance(runs);
   runs.forEach((run, done) => {
     const group = groupOf?.(run) ?? '';
     if (!tallies.has(group))
       tallies.set(
         group,
-        detectors.map(({ name }) => newTally(name, groupOf && group)),
+        detectors.map((detector) => newTally(detector, groupOf && group)),
       );
     const rereadTokens = contextTokens(run);
     detectors.forEach((detector, at) => {
-      recordRun(tallies.get(group)![at]!, run, rereadTokens, detector);
+      recordRun(tallies.get(group)![at]!, run, rereadTokens, detector, chance);
     });
     progress(done + 1);
   });
   return [...tallies.keys()].sort().flatMap((group) => tallies.get(group)!.map(finish));
 }
 
-function newTally(name: string, group: string | undefined): Tally {
+function newTally({ name, isPolicy = false }: Detector, group: string | undefined): Tally {
   const score: Score = {
     name,
+    isPolicy,
     ...(group === undefined ? {} : { group }),
     goodTotal: 0,
     goodHalted: 0,
@@ -94,17 +122,31 @@ function newTally(name: string, group: string | undefined): Tally {
     goodNudged: 0,
     goodDenied: 0,
     badNudged: 0,
+    goodRaised: 0,
+    badRaised: 0,
+    falseHalts: [],
+    goodByChance: 0,
+    elsewhere: { goodTotal: 0, goodHalted: 0, badTotal: 0, badHalted: 0 },
     eventsSavedPct: 0,
     tokensSavedPct: 0,
+    tokensSavedInterval: [0, 0],
+    meanSavedPct: 0,
     goodHaltAtPct: null,
     badHaltAtPct: null,
     codes: {},
   };
-  return { score, goodAt: [], badAt: [], events: 0, eventsAfter: 0, tokens: 0, tokensAfter: 0 };
+  return { score, goodAt: [], badAt: [], events: 0, eventsAfter: 0, tokens: [], tokensAfter: [] };
 }
 
-function recordRun(tally: Tally, run: Run, rereadTokens: Float64Array, detector: Detector): void {
+function recordRun(
+  tally: Tally,
+  run: Run,
+  rereadTokens: Float64Array,
+  detector: Detector,
+  chance: (run: Run, halted: number) => number,
+): void {
   const { score } = tally;
+  const { source, run_id } = run;
   const watch = detector.watch(run);
   const halted = run.events.findIndex((event, index) => watch.see(event, index));
   const position = (100 * (halted + 1)) / run.events.length;
@@ -114,30 +156,43 @@ function recordRun(tally: Tally, run: Run, rereadTokens: Float64Array, detector:
     if (halted >= 0) score.unknownHalted++;
     return;
   }
+  const isElsewhere = source !== 'intercode';
+  if (halted >= 0) score.goodByChance += chance(run, halted);
   if (run.outcome === 'success') {
     score.goodTotal++;
+    if (isElsewhere) score.elsewhere.goodTotal++;
+    if (halted >= 0 || watch.carded) score.goodRaised++;
     if (watch.nudged) score.goodNudged++;
     if (watch.denied) score.goodDenied++;
     if (halted < 0) return;
     score.goodHalted++;
+    if (isElsewhere) score.elsewhere.goodHalted++;
+    const lost = findLoss(run, halted);
+    const { code, counters } = watch;
+    score.falseHalts.push({ source, run: run_id, event: halted + 1, events: run.events.length, code, counters, lost });
     tally.goodAt.push(position);
     return;
   }
   score.badTotal++;
+  if (isElsewhere) score.elsewhere.badTotal++;
+  if (halted >= 0 || watch.carded) score.badRaised++;
   if (watch.nudged) score.badNudged++;
   tally.events += run.events.length;
-  tally.tokens += sum(rereadTokens, 0);
+  tally.tokens.push(sum(rereadTokens));
+  tally.tokensAfter.push(halted < 0 ? 0 : sum(rereadTokens, halted + 1));
   if (halted < 0) return;
   score.badHalted++;
+  if (isElsewhere) score.elsewhere.badHalted++;
   tally.badAt.push(position);
   tally.eventsAfter += run.events.length - 1 - halted;
-  tally.tokensAfter += sum(rereadTokens, halted + 1);
 }
 
 function finish({ score, goodAt, badAt, events, eventsAfter, tokens, tokensAfter }: Tally): Score {
   const share = (part: number, whole: number) => (whole === 0 ? 0 : Math.round((1000 * part) / whole) / 10);
   score.eventsSavedPct = share(eventsAfter, events);
-  score.tokensSavedPct = share(tokensAfter, tokens);
+  score.tokensSavedPct = share(sum(tokensAfter), sum(tokens));
+  score.tokensSavedInterval = findInterval(tokensAfter, tokens);
+  score.meanSavedPct = share(sum(tokensAfter.map((after, at) => after / Math.max(1, tokens[at]!))), tokens.length);
   score.goodHaltAtPct = middle(goodAt);
   score.badHaltAtPct = middle(badAt);
   return score;
