@@ -167,22 +167,22 @@ export function accountEvents(
     countedCalls.set(id, true);
     const tool = asKeyName(name);
     const observed = observeCall(id, tool, input);
-    pendingCalls.open(id, owner, agent, message, observed);
+    pendingCalls.open(id, { task: owner, tool, agent, message, observed });
     owner.observe({ type: 'tool_use', id, name: tool, input: input ?? {} });
     haltRun(observed.stop, tool);
   }
 
   function accountResult(event: ToolResultEvent): void {
-    const { ok: reported, output, agent } = event;
+    const { ok: reported, output, agent, tookMs } = event;
     const id = rounds.keyOfResult(event, pendingCalls.has);
     const open = pendingCalls.close(id);
     if (open === undefined) {
       observeHeartbeat(subagents.taskOf(agent));
       return;
     }
-    const ok = reported ?? !looksLikeFailure(output);
+    const ok = reported ?? !looksLikeFailure(output, open.tool);
     open.observed.settle({ ok, output });
-    open.task.observe({ type: 'tool_result', id, ok, output });
+    open.task.observe({ type: 'tool_result', id, ok, output, ...(tookMs !== undefined && { tookMs }) });
   }
 
   function accountCharge(charge: UsageCharge | undefined, agent: string | undefined): void {

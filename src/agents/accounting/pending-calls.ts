@@ -9,6 +9,7 @@ import type { Clock } from '../../ports/clock.ts';
 /** A call without a result. */
 export interface PendingCall {
   readonly task: Task;
+  readonly tool: string;
   readonly agent: string | undefined;
   readonly message: string | undefined;
   readonly sinceMs: number;
@@ -16,7 +17,7 @@ export interface PendingCall {
 }
 
 export interface PendingCalls {
-  open(id: string, task: Task, agent: string | undefined, message: string | undefined, observed: ObservedCall): void;
+  open(id: string, call: Omit<PendingCall, 'sinceMs'>): void;
   has(id: string): boolean;
   close(id: string): PendingCall | undefined;
   /** Closes earlier calls of an agent: a later message shows that they ended and that their results were lost. */
@@ -46,11 +47,11 @@ export function trackPendingCalls(clock: Clock): PendingCalls {
   }
 
   return {
-    open(id, task, agent, message, observed) {
+    open(id, call) {
       const [oldest] = calls.values();
       if (evictOldest(calls, openCallsMax) !== undefined) oldest?.observed.settle();
       calls.get(id)?.observed.settle(); // The id was forgotten, and is used again.
-      calls.set(id, { task, agent, message, observed, sinceMs: clock.nowMs() });
+      calls.set(id, { ...call, sinceMs: clock.nowMs() });
       arm();
     },
     has: (id) => calls.has(id),

@@ -31,7 +31,10 @@ export function readOpencodeTool(part: JsonObject, agent: string | undefined, ev
   const error = asText(state.error);
   const isZero = typeof metadata.exit !== 'number' || metadata.exit === 0;
   const ok = state.status === 'completed' && isZero;
-  events.push({ type: 'tool_result', id, ok, output: error ?? state.output, ...(error && { error }), ...owner });
+  const { start, end } = asObject(state.time);
+  const tookMs = Number(end) - Number(start);
+  const facts = { ...(error && { error }), ...(tookMs > 0 && { tookMs }), ...owner };
+  events.push({ type: 'tool_result', id, ok, output: error ?? state.output, ...facts });
   if (child !== undefined) events.push({ type: 'subagent_ended', id: child, ok, ...(error && { reason: error }) });
 }
 

@@ -50,6 +50,8 @@ export interface ToolResultEvent extends AgentScoped {
   readonly ok?: boolean;
   readonly output?: unknown;
   readonly error?: string;
+  /** The time that the call took, if the program tells it; otherwise that between the two events. */
+  readonly tookMs?: number;
 }
 
 /** The usage of one model call so far. It replaces earlier events with the same id. */

@@ -3,7 +3,8 @@
  * throws.
  */
 
-import { nameLengthMax } from '../../core/limits.ts';
+import { createRecentMap } from '../../core/bounded.ts';
+import { nameLengthMax, openCallsMax } from '../../core/limits.ts';
 import { readCount } from '../../core/read-count.ts';
 import type { AgentEvent } from './agent-event.ts';
 
@@ -30,6 +31,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * event is a sign of life.
  */
 export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent[], end = () => noEvents): Reader {
+  const addTimes = createCallTimes();
   return {
     read(line) {
       const first = firstCodeOf(line);
@@ -42,13 +44,27 @@ export function jsonReader(readEvent: (event: JsonObject) => readonly AgentEvent
         return [{ type: 'output', text: line }];
       }
       try {
-        const events = readEvent(event as JsonObject);
+        const events = addTimes(readEvent(event as JsonObject), (event as JsonObject).timestamp);
         return events.length === 0 ? heartbeatOnly : events;
       } catch {
         return heartbeatOnly; // A field has an unexpected type; the rest of the stream may still be readable.
       }
     },
     end,
+  };
+}
+
+/** Adds to results how long their calls took, by the times of their lines: a file is read after they were written. */
+function createCallTimes() {
+  const begins = createRecentMap<number>(openCallsMax);
+  return (events: readonly AgentEvent[], timestamp: unknown): readonly AgentEvent[] => {
+    const atMs = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN;
+    if (Number.isNaN(atMs)) return events;
+    return events.map((event) => {
+      if (event.type === 'tool_use') begins.set(event.id, atMs);
+      const beganMs = event.type === 'tool_result' ? begins.get(event.id) : undefined;
+      return beganMs === undefined || beganMs >= atMs ? event : ({ ...event, tookMs: atMs - beganMs } as AgentEvent);
+    });
   };
 }
 

@@ -103,9 +103,9 @@ function keyItems(history: readonly HistoryItem[], counts: Map<string, number>):
     }
     const found = findCall(open, item);
     if (found === -1) return []; // The call was cut from the history.
-    const [{ key }] = open.splice(found, 1) as [KeyedCall];
+    const [{ key, name }] = open.splice(found, 1) as [KeyedCall];
     const { output, at } = item;
-    return [{ type: 'result', key, output, at, ok: item.ok ?? !looksLikeFailure(output) }];
+    return [{ type: 'result', key, output, at, ok: item.ok ?? !looksLikeFailure(output, name) }];
   });
 }
 

@@ -36,11 +36,8 @@ function read(payload: Payload): HookEvent {
   const output = payload.tool_response;
   const isError = readObjectField(payload, 'tool_response').isError === true;
   // The payload has no exit code, so a failure is recognised by the output.
-  const ending = looksLikeFailure(output)
-    ? makeFailedEnding(textOf(output))
-    : isError
-      ? makeFailedEnding(textOf(output))
-      : undefined;
+  const isFailed = isError || looksLikeFailure(output, readTextField(payload, 'tool_name') ?? '');
+  const ending = isFailed ? makeFailedEnding(textOf(output)) : undefined;
   const ended = {
     type: 'call-ended',
     ...readOrigin(payload),

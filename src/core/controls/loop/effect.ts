@@ -3,6 +3,7 @@
  * a later call can read. A mistake errs towards "changes", which never makes honest work a repetition.
  */
 
+import { peek } from '../../classify.ts';
 import { commandLengthMax } from '../../limits.ts';
 
 /** What a call does; `nothing` leaves nothing that a later call can read. */
@@ -191,15 +192,22 @@ function readWrite(fields: Fields): CallEffect {
 }
 
 /** What programs print beside the output of a command: exit codes, headers, and notes that there was no output. */
-const lineWithoutNews =
-  /^(?:(?:error: )?(?:command failed with |process exited with |shell command )?exit(?:ed with)?[ -]?(?:code|status)?:? 1\.?|chunk id: .*|wall time: .*|original token count: .*|output:|error:|stdout:|stderr:|\(?(?:no output|empty|none)\)?|no (?:matches|files|results?)(?: were)?(?: found)?\.?|0 (?:matches|results)|\[\]|\{\})$/i;
+const lineWithoutNews = new RegExp(
+  [
+    '^(?:(?:error: )?(?:command failed with |process exited with |shell command )?',
+    'exit(?:ed with)?[ -]?(?:code|status)?:? 1\\.?',
+    '|(?:chunk id|wall time|original token count|command|directory|background pids|process group pgid|signal): .*',
+    '|(?:output|error|stdout|stderr):(?: \\((?:empty|none)\\))?|\\(?(?:no output|empty|none)\\)?',
+    '|no (?:matches|files|results?)(?: were)?(?: found)?\\.?|0 (?:matches|results)|\\[\\]|\\{\\})$',
+  ].join(''),
+  'i',
+);
 const wordsMax = 1_000;
 
 /** Whether the failed output of a search says only that nothing was found. */
 export function saysNothingFound(output: unknown): boolean {
-  const isError = typeof output === 'object' && output !== null && 'message' in output;
-  const text = isError ? output.message : output;
-  if (text === undefined || text === null) return true;
+  if (output === undefined || output === null) return true;
+  const text = typeof output === 'object' ? peek(output, 'message') : output;
   if (typeof text !== 'string' || text.length > wordsMax) return false;
   return text.split('\n').every((line) => line.trim() === '' || lineWithoutNews.test(line.trim()));
 }
