@@ -183,6 +183,7 @@ export interface ToolResultEvent extends AgentScoped {
     readonly ok?: boolean;
     readonly output?: unknown;
     readonly error?: string;
+    readonly tookMs?: number;
 }
 
 export interface ToolUseEvent extends AgentScoped {

@@ -30,7 +30,7 @@ async function bundle(code: string): Promise<{ readonly bytes: number; readonly 
 }
 
 const cases = [
-  { name: 'switchgear', code: `export * from './src/index.ts';`, most: 100 * kilobyte },
+  { name: 'switchgear', code: `export * from './src/index.ts';`, most: 108 * kilobyte },
   {
     name: 'switchgear/breaker',
     code: `export { createBreaker } from './src/breaker.ts';`,

@@ -79,14 +79,21 @@ export function makeObservation(run: Run, event: RunEvent, index: number): Param
     case 'user':
       return { type: 'user', text: wholeText(event) };
     case 'tool_call':
-      return { type: 'tool_use', id: event.id, name: event.name, input: readArguments(event.args) };
+      return { type: 'tool_use', id: event.id, name: event.name, input: readArguments(event) };
     case 'tool_result':
       return { type: 'tool_result', id: event.id, ok: event.ok, output: wholeText(event) };
   }
 }
 
-/** The arguments of a call as a surface gets them: parsed, if they are JSON. */
-function readArguments(args: string): unknown {
+const inputs = new WeakMap<RunEvent, unknown>();
+
+/** The arguments of a call as a surface gets them: parsed, if they are JSON; once for each event. */
+function readArguments(event: Extract<RunEvent, { type: 'tool_call' }>): unknown {
+  if (!inputs.has(event)) inputs.set(event, parse(event.args));
+  return inputs.get(event);
+}
+
+function parse(args: string): unknown {
   try {
     return JSON.parse(args);
   } catch {

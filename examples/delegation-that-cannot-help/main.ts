@@ -6,7 +6,7 @@ import { createSwitchgear, isRefused, refusalOf } from 'switchgear';
 const gear = createSwitchgear({
   agent: 'Supervisor',
   log: 'silent',
-  policy: { delegation: { on_trip: 'deny', alternatives: { chef_team: 'chart_team' } } },
+  policy: { delegation: { alternatives: { chef_team: 'chart_team' } } },
 });
 
 const workers: Record<string, (request: string) => Promise<string>> = {

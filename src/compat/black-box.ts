@@ -70,10 +70,9 @@ export interface SessionSnapshot {
 }
 
 /**
- * Of the loop control only the comparison of outputs in a row can halt a task (R39): results are not observed, and the
- * points of repeated words never reach a limit.
+ * Of the loop control only the comparison of outputs in a row can halt a task (R39): results are not observed.
  */
-const outputLoopOnly = { loop: { words_points: 1 } };
+const outputLoopOnly = { loop: { row_across_calls: false } };
 
 const prefix = 'BB_CIRCUIT_BREAKER_';
 const variables: Readonly<Record<keyof BreakerConfig, string>> = {

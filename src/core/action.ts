@@ -1,6 +1,6 @@
 /** The action that an agent proposes, its outcome, its cost, and its permit. */
 
-import type { Effect } from './controls/loop/effect.ts';
+import type { WorldEffect } from './controls/loop/effect.ts';
 import type { EditMarks } from './controls/loop/past-calls.ts';
 
 /** The kind of an action. */
@@ -25,7 +25,7 @@ export interface Action {
   /** The fingerprint without volatile fields (request ids, times); absent if there are none. */
   readonly call?: number;
   /** What the call does to the world; absent: it may change something. */
-  readonly effect?: Effect;
+  readonly effect?: WorldEffect;
   /** Whether it ends with an error if it finds nothing, and whether its command waits first. */
   readonly searches?: true;
   readonly waits?: true;

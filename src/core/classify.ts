@@ -183,6 +183,7 @@ export function classifyValue(value: unknown, lists: ErrorLists, atMs: number, f
       const facts = readError(error);
       const plain = [...facts.names, ...readOneError(value).names];
       const names = error instanceof Error ? facts.names : reportedNames(plain, isReported ? value : undefined);
+      if (names.some((name) => denialName.test(name))) return denied;
       // Of a result of MCP the text tells errors apart.
       const message = facts.message || (isReported ? firstText(value) : '');
       return makeFailure(names, { ...facts, message }, lists, atMs, fingerprint);

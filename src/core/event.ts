@@ -3,9 +3,10 @@
 import type { Action, Cost, Outcome, Permit, RuleHit } from './action.ts';
 import type { AnswerOrigin, Card } from './card.ts';
 import type { Gauge } from './control.ts';
-import type { Effect } from './controls/loop/effect.ts';
+import type { WorldEffect } from './controls/loop/effect.ts';
 import type { EditMarks } from './controls/loop/past-calls.ts';
 import type { ResultMark } from './controls/loop/result-mark.ts';
+import type { RunEntryBody } from './controls/rules/run-entry.ts';
 import type { TaskSettings } from './settings.ts';
 import type { Code, Counters, Decision, Stop, Verdict } from './verdict.ts';
 
@@ -105,7 +106,7 @@ export interface ResultObserved extends At {
   /** The highest similarity to a recent call of the same tool. */
   readonly likeness?: number;
   /** What the call does to the world, as in `Action`. */
-  readonly effect?: Effect;
+  readonly effect?: WorldEffect;
   readonly waits?: true;
   readonly edit?: EditMarks;
   /** The time between the begin of the call and its result, if known: the model was not asked then. */
@@ -369,45 +370,3 @@ const traces = new Set('action-allowed action-settled work-ended reservation-cha
 export function isTrace(type: EntryType): boolean {
   return traces.has(type) || type.endsWith('-observed');
 }
-
-/** The finding of one rule before a chain step; the value only if the journal keeps content. */
-export interface RuleRow {
-  readonly rule: string;
-  readonly fired: boolean;
-  readonly limit: string;
-  readonly value?: string;
-}
-
-/** Entries about chain runs: progress, checked rules, standing approvals. */
-export type RunEntryBody =
-  | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleRow[] }
-  | {
-      readonly type: 'run-started' | 'run-resumed' | 'run-cancelled' | 'run-resolved';
-      readonly run: string;
-      readonly chain: string;
-      /** The person who decided, and how an unclear step was settled. */
-      readonly by?: string;
-      readonly how?: 'done' | 'redo';
-    }
-  | {
-      readonly type: 'run-ended';
-      readonly run: string;
-      readonly chain: string;
-      readonly status: string;
-      readonly code?: string;
-    }
-  | {
-      readonly type: 'step-started';
-      readonly run: string;
-      readonly step: string;
-      readonly attempt: number;
-      /** The person who approved the step, now or earlier, if a rule asked. */
-      readonly approvedBy?: string;
-    }
-  | { readonly type: 'step-ended'; readonly run: string; readonly step: string; readonly status: string }
-  | {
-      readonly type: 'standing-given' | 'standing-dropped';
-      readonly chain: string;
-      readonly rules: readonly string[];
-      readonly by: string;
-    };

@@ -138,9 +138,6 @@ export const reportedNamesMax = 1_000;
 /** Settled calls that a task remembers; turns whose points are added up; texts and calls kept as tokens. */
 export const pastCallsMax = 20;
 export const turnsMax = 64;
-/** States of places in files that a task remembers; times between calls of which the usual one is computed. */
-export const editedPlacesMax = 32;
-export const gapsMax = 15;
 export const recentTextsMax = 10;
 /** The highest points of a turn, and sum of points, of a setting. */
 export const pointsMax = 10_000;

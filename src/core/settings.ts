@@ -126,7 +126,7 @@ export interface LoopSettings {
   readonly notePoints: number;
   /** Points at which a person gets a card that halts nothing. @default 24 */
   readonly cardPoints: number;
-  /** Times that a call may bring the same, or fail, with nothing new in between. The next time is refused. @default 5 */
+  /** Times that a call may bring the same, or fail, with nothing new in between; then it is refused. @default 5 */
   readonly repeats: number;
   /** Similarity from which two texts, or two calls, are nearly the same. @default 0.76 */
   readonly nearThreshold: number;

@@ -46,7 +46,7 @@ const backAndForth = makeAgentRunScene({
   title: 'It reads a file, changes it back, reads it, changes it back.',
   short: 'went back and forth',
   unprotected: '500 calls',
-  expected: { code: 'tool_loop', attempts: 12, ran: 11 },
+  expected: { code: 'tool_loop', attempts: 13, ran: 12 },
   prompt: 'Set the port to 8080.',
   name: 'Read, Edit',
   script: repeat(500, (at): FakeAgentCall => {

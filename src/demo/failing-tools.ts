@@ -1,6 +1,6 @@
 /** The scenes with failing tools and workers in the library, which refuses a call before it runs. */
 
-import { isRefused } from '../index.ts';
+import { type Refusal, refusalOf } from '../index.ts';
 import { scriptedAgent } from '../testing/index.ts';
 import { type AttemptMark, countRan, markAttempts, type Scene, summarizeScene } from './scene.ts';
 
@@ -61,18 +61,19 @@ const uselessWorker: Scene = {
   async play(context) {
     const gear = context.gear({ agent: 'Supervisor' });
     const marks: AttemptMark[] = [];
-    const result = await gear.task({}, async () => {
-      for (let attempt = 0; attempt < 14; attempt++) {
+    let refusal: Refusal | undefined;
+    await gear.task({}, async () => {
+      for (let attempt = 0; attempt < 14 && refusal === undefined; attempt++) {
         const answer = await gear.delegate('chef_team', () => 'I cannot draw charts. I do not have that ability.');
-        marks.push(isRefused(answer) ? 'halted' : 'failed');
-        if (isRefused(answer)) return;
+        refusal = refusalOf(answer);
+        marks.push(refusal === undefined ? 'failed' : 'refused');
       }
     });
     return {
       name: 'chef_team',
       marks,
       journal: gear.journal(),
-      refusal: result.status === 'halted' ? result.halt : undefined,
+      refusal,
       after: `${countRan(marks)} delegations`,
     };
   },

@@ -151,7 +151,7 @@ export async function startGateway(runtime: Runtime, options: GatewayOptions): P
       const continued = isWatched ? conversations.find(owner, task, shape.readHistory(fields)) : undefined;
       const conversation = continued instanceof Promise ? await continued : continued;
       if (conversation !== undefined) context.tasks.endConversation?.(task, conversation.task);
-      response.once('finish', () => conversation?.answered());
+      response.once('close', () => conversation?.answered());
       if (response.destroyed) return;
       const ending = run?.ending();
       if (ending !== undefined) {

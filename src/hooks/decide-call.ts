@@ -226,8 +226,9 @@ function refuseCall(task: LoadedTask, event: MarkedCall, refusal: Refusal): Hook
   if (!isHalt) return recordAnswer(task, event, denial);
   const decision = makeHaltDecision(task.node, refusal);
   // A subagent that is halted alone says why in one closing turn; its next call ends it.
-  const isTold = task.answers.some(({ reason }) => reason === decision.reason.slice(0, hookReasonMax));
-  const isClosing = isHaltedAlone(task.node) && !isTold;
+  const told = task.answers.filter(({ reason }) => reason === decision.reason.slice(0, hookReasonMax));
+  const isSameTurn = task.modelTurn > 0 && told.every(({ turn }) => turn === task.modelTurn);
+  const isClosing = isHaltedAlone(task.node) && (told.length === 0 || isSameTurn);
   return recordAnswer(task, event, isClosing ? { kind: 'deny', reason: decision.reason } : decision);
 }
 
@@ -237,7 +238,8 @@ function recordAnswer(
   decision: Extract<HookDecision, { readonly reason: string }>,
 ): HookDecision {
   const { kind, reason } = decision;
-  task.answers = [...task.answers, { id, mark, kind, reason: reason.slice(0, hookReasonMax) }].slice(-hookAnswersMax);
+  const recorded = { id, mark, kind, reason: reason.slice(0, hookReasonMax), turn: task.modelTurn };
+  task.answers = [...task.answers, recorded].slice(-hookAnswersMax);
   return decision;
 }
 

@@ -96,7 +96,7 @@ export function createListedTools(
       const page = listTools(result);
       for (const { name, annotations } of page) {
         const isReading = readObject(annotations)?.readOnlyHint === true;
-        if (isReading && typeof name === 'string') findTarget(name).effect = reads;
+        if (typeof name === 'string') findTarget(name).effect = isReading ? reads : undefined;
       }
       pins?.readPage(page, { isFirst, isLast: typeof result.nextCursor !== 'string' });
     },

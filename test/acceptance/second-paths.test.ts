@@ -118,7 +118,7 @@ test('D46: where no conversation is known, failures are forgotten 60 seconds aft
 });
 
 test('D41: a second user of a gear without a session does not inherit the failures of the first', async () => {
-  const gear = createSwitchgear({ log: 'silent', env: {} });
+  const gear = createSwitchgear({ policy: { preset: 'delegation' }, log: 'silent', env: {} });
   const chefs = worker(cannot);
   const ask = (options = {}) =>
     gear.task(options, async () => {

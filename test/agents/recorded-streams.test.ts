@@ -81,6 +81,22 @@ test('usage that a stream reports only at the end is counted once at the end', (
   }
 });
 
+test('forty different calls that the agent CLI blocks alike are a suspicion at the fifth, and no halt', () => {
+  const { accounting, calls, entries, gear } = play(recording('gemini', 'spend'));
+  assert.deepEqual([accounting.halt, calls], [undefined, 40]);
+  const suspected = entries.flatMap((entry) => (entry.type === 'loop-suspected' ? [entry.counters] : []));
+  assert.deepEqual(
+    suspected.map(({ evidence, times }) => [evidence, times]),
+    [['same_error', 5]],
+  );
+  assert.deepEqual(
+    gear.cards
+      .list()
+      .flatMap(({ kind, counters }) => (counters.evidence === undefined ? [] : [[kind, counters.times]])),
+    [['notice', 5]],
+  );
+});
+
 test('a run that the agent ended by its own loop detector is not a success, although it reports one', () => {
   const { accounting } = play(recording('gemini', 'spiral-builtin-guard'));
   assert.deepEqual(accounting.result, {

@@ -36,7 +36,15 @@ for (const [host, tool, types] of [
     try {
       const input = (n: number) => ({ ...types, prompt: `do it, try ${n}`, message: `do it, try ${n}` });
       assert.equal(await sendThroughHooks(session.send, tool, input), 5);
-      assert.ok(session.cards().length > 0);
+      const refused = session.journal().findLast((entry) => entry.type === 'action-refused');
+      assert.match(JSON.stringify(refused), /"code":"delegation_limit".*"actual":5,"limit":5/);
+      assert.deepEqual(session.cards(), [], 'the worker is refused, and nobody is halted');
+      const other = {
+        tool_name: tool,
+        tool_use_id: 'o',
+        tool_input: { subagent_type: 'Explore', agent_type: 'Explore' },
+      };
+      assert.equal((await session.send({ ...other, hook_event_name: 'PreToolUse' })).output, undefined);
     } finally {
       session.clear();
     }
@@ -57,7 +65,7 @@ testWithRedis('attack 35: the count per type holds on Redis', async () => {
 
 /** Lets a supervised run print failing subagents; returns the number that it let be sent, and its run. */
 function runSubagents(types: readonly (string | undefined)[], policy: PolicyDocument = {}) {
-  const run = superviseRun(claudeCodeReader(), policy);
+  const run = superviseRun(claudeCodeReader(), { preset: 'delegation', ...policy });
   let sent = 0;
   for (; sent < types.length && run.accounting.halt === undefined; sent++) {
     const name = types[sent];
@@ -81,6 +89,13 @@ test('attack 35: a run halts at the fifth failure of a catch-all type, and a rep
     assert.match(accounting.halt?.message ?? '', /has failed 5 times with any prompt \(limit: 5\)/);
     assert.deepEqual(replay(entries, gear.settings).differences, []);
   }
+});
+
+test('attack 35: a run that may only refuse a worker goes on, and its counts are seen', () => {
+  const policy: PolicyDocument = { delegation: { onTrip: 'deny' } };
+  const { sent, accounting, gear } = runSubagents(twelve('general-purpose'), policy);
+  assert.deepEqual([sent, accounting.halt], [12, undefined]);
+  assert.equal(gear.snapshot().delegations.s?.['general-purpose#*'], 12);
 });
 
 test('attack 35: named types and the limits of a policy count as before', () => {

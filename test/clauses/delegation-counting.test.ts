@@ -33,7 +33,7 @@ test('D1: a worker that failed twice in a conversation is not sent a third time'
 
 test('D2: a worker is a subagent or a tool', async () => {
   assert.equal((await insist({}, 4)).ran, 2);
-  const { gear } = supervised({ policy: { delegation: { tools: true } } });
+  const { gear } = supervised({ policy: { preset: 'delegation' } });
   let ran = 0;
   const search = gear.guard('search_recipes', () => {
     ran++;
@@ -141,8 +141,8 @@ test('D15: the routing decision comes after the failure was recorded and is the 
 });
 
 test('D16: the breaker of the chosen worker is checked before it is delegated to', async () => {
-  const { gear } = supervised({ policy: { delegation: { on_trip: 'deny' } } });
-  await gear.task({}, async () => {
+  const { gear } = supervised();
+  const result = await gear.task({}, async () => {
     for (let i = 0; i < 2; i++) await gear.delegate('chef_team', says(cannot));
     let ran = false;
     const value = await gear.delegate('chef_team', () => {
@@ -150,11 +150,13 @@ test('D16: the breaker of the chosen worker is checked before it is delegated to
     });
     assert.equal(refusalOf(value)?.code, 'delegation_limit');
     assert.equal(ran, false);
+    return gear.delegate('baker', says('bread'));
   });
+  assert.deepEqual(result, { status: 'done', value: 'bread' }, 'the run goes on with another worker');
 });
 
 test('D17: a blocked delegation sends the breaker message and ends the run; a free one is delegated', async () => {
-  const { gear } = supervised();
+  const { gear } = supervised({ policy: { preset: 'delegation' } });
   const result = await gear.task({}, async (task) => {
     for (let i = 0; i < 2; i++) assert.equal(await gear.delegate('chef_team', says(cannot)), cannot);
     assert.equal(refusalOf(await gear.delegate('baker', says('bread')))?.code, 'delegation_limit');
@@ -165,7 +167,7 @@ test('D17: a blocked delegation sends the breaker message and ends the run; a fr
 });
 
 test('D18: every supervisor in the hierarchy checks and records failures', async () => {
-  const { gear } = supervised({ policy: { delegation: { on_trip: 'deny' } } });
+  const { gear } = supervised();
   const recipes = worker(cannot);
   const menus = worker(cannot);
   await gear.task({}, () =>

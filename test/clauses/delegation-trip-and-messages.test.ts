@@ -5,6 +5,8 @@ import { refusalOf, type Switchgear } from '../../src/index.ts';
 import { supervised, worker } from './supervised-gear.ts';
 
 const inability = 'I do not have ability to list kitchens';
+/** The preset with which a trip ends the run. */
+const ending = { policy: { preset: 'delegation' } } as const;
 
 /** Sends work to one worker, as often as there are answers; an error is thrown by it. Gives back how the task ended. */
 function play(gear: Switchgear, answers: readonly unknown[], name = 'chef_team') {
@@ -23,7 +25,7 @@ function play(gear: Switchgear, answers: readonly unknown[], name = 'chef_team')
 
 /** What a person and a model read when the same answer has tripped the breaker. */
 async function tripped(answer: unknown) {
-  const { gear } = supervised();
+  const { gear } = supervised(ending);
   const result = await play(gear, [answer, answer]);
   return result.status === 'halted' ? result.halt : undefined;
 }
@@ -50,7 +52,7 @@ test('D33: failures that were connection timeouts give a hint at the cause', asy
 /** The lines that two failures of a worker write. */
 async function linesOfTwo(): Promise<string[]> {
   const lines: string[] = [];
-  const { gear } = supervised({ log: (text) => lines.push(...text.split('\n')) });
+  const { gear } = supervised({ ...ending, log: (text) => lines.push(...text.split('\n')) });
   await play(gear, [inability, inability]);
   return lines;
 }
@@ -94,14 +96,18 @@ test('D37: the first failure is recorded and a retry allowed', async () => {
 });
 
 test('D38: the second failure is recorded and trips the breaker', async () => {
+  const ended = supervised(ending);
+  assert.equal((await play(ended.gear, [inability, inability])).status, 'halted');
+  assert.equal(ended.failures('chef_team'), 2);
   const { gear, failures } = supervised();
-  const result = await play(gear, [inability, inability]);
-  assert.equal(result.status, 'halted');
+  const result = await play(gear, [inability, inability, 'a list']);
+  const heard = result.status === 'done' ? result.value : [];
+  assert.equal(refusalOf(heard[2])?.code, 'delegation_limit', 'by default the worker is refused, and the run goes on');
   assert.equal(failures('chef_team'), 2);
 });
 
 test('D39: there is no third attempt and the run ends', async () => {
-  const { gear } = supervised();
+  const { gear } = supervised(ending);
   const chefs = worker(inability);
   const result = await gear.task({}, async (root) => {
     await gear.task({}, async (nested) => {
@@ -115,7 +121,7 @@ test('D39: there is no third attempt and the run ends', async () => {
 });
 
 test('D40: in a hierarchy a failure counts once, on the worker and not on its team', async () => {
-  const { gear } = supervised();
+  const { gear } = supervised(ending);
   const ask = () =>
     gear.delegate('chef_team', () =>
       gear.delegate('recipe_agent', () => Promise.reject(new Error('Neo4j connection timeout'))),
@@ -195,7 +201,9 @@ test('D45: with backoff the wait before a retry doubles with every failure', asy
 });
 
 test('D46: with a reset time the counter is cleared once the last failure is older', async () => {
-  const { gear, clock, failures } = supervised({ policy: { delegation: { reset_after_secs: 60 } } });
+  const { gear, clock, failures } = supervised({
+    policy: { ...ending.policy, delegation: { reset_after_secs: 60 } },
+  });
   await play(gear, [inability]);
   await clock.elapse(60_001);
   assert.equal((await play(gear, [inability, 'fine'])).status, 'done');
@@ -210,7 +218,7 @@ test('D46: with a reset time the counter is cleared once the last failure is old
 
 test('D47: on a trip the work is routed to a different worker', async () => {
   const { gear } = supervised({
-    policy: { delegation: { on_trip: 'deny', alternatives: { chef_team: 'concierge' } } },
+    policy: { delegation: { alternatives: { chef_team: 'concierge' } } },
   });
   const sent: string[] = [];
   const result = await gear.task({}, async () => {

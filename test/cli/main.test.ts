@@ -185,7 +185,7 @@ test('prompt states the limits in force of tools and of workers, each with their
   const folder = folderWith(context, {
     'switchgear.toml': `[task]\nmax_tool_calls = 20
       [tools.deploy]\nfailure_threshold = 1\nrecovery = "manual"
-      [delegation]\non_trip = "deny"\n[delegation.worker_limits]\ncoder = 1\n`,
+      [delegation]\non_trip = "halt"\n[delegation.worker_limits]\ncoder = 1\n`,
     'observe.toml': 'mode = "observe"',
   });
   const { out } = await run(['prompt', 'switchgear.toml'], folder);
@@ -193,14 +193,14 @@ test('prompt states the limits in force of tools and of workers, each with their
   assert.match(out, /`deploy`: refused after 1 failure, until a person resets it\./);
   assert.match(
     out,
-    /Subagents and workers \(not tools\):\n- A subagent or worker that failed 2 times .*others still do\./,
+    /Subagents and workers \(not tools\):\n- A subagent or worker that failed 2 times .*: the whole task ends\./,
   );
   assert.match(out, /`coder`: 1 failure\./);
   assert.match(out, /ends after 20 tool calls/);
   assert.doesNotMatch(out, /Waiting 60s|TERMINATE|AND tool calls/, 'another tool has another wait');
   const plain = (await run(['prompt'])).out;
   assert.match(plain, /Waiting 60s\..*Every tool: refused after 5 failures in a row, for 60s/s);
-  assert.match(plain, /failed 2 times is not asked again: the whole task ends/);
+  assert.match(plain, /failed 2 times is not asked again: it gets no more work, and others still do\./);
   const observed = await run(['prompt', 'observe.toml'], folder);
   assert.match(observed.err, /nothing is refused/);
 });

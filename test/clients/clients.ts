@@ -19,6 +19,16 @@ export interface Client {
   readonly model: string;
   command(prompt: string): readonly string[];
   shell(command: string): Call;
+  /** Reads a file, or some lines of it. */
+  read(path: string, from?: number, lines?: number): Call;
+  /** Replaces whole lines of a file that was read. */
+  edit(path: string, before: string, after: string): Call;
+  /** Writes a whole file. */
+  write(path: string, content: string): Call;
+  /** Starts a program that runs on, where the shell does not let one. */
+  start?(command: string): Call;
+  /** Writes its list of things to do, where it has such a tool. */
+  list?(items: readonly string[], done: number): Call;
   /** Eight useful calls, of which the fourth fails. */
   readonly healthy: readonly Call[];
   /** A call that takes twelve seconds. */
@@ -58,6 +68,9 @@ export const claude: Client = {
     'Bash,Read,Edit,Write,Agent',
   ],
   shell: claudeShell,
+  read: (file_path, offset, limit) => ({ tool: 'Read', input: { file_path, offset, limit } }),
+  edit: (file_path, old_string, new_string) => ({ tool: 'Edit', input: { file_path, old_string, new_string } }),
+  write: (file_path, content) => ({ tool: 'Write', input: { file_path, content } }),
   healthy: [
     claudeShell('ls -R .'),
     { tool: 'Read', input: { file_path: 'README.md' } },
@@ -76,6 +89,11 @@ export const claude: Client = {
 };
 
 const codexShell = (cmd: string): Call => ({ tool: 'exec_command', input: { cmd } });
+
+const patch = (change: string): Call => ({ tool: 'apply_patch', input: `*** Begin Patch\n${change}\n*** End Patch\n` });
+
+/** The lines of a text, each with a mark before it. */
+const marked = (mark: string, text: string) => text.replace(/\n$/, '').replaceAll(/^/gm, mark);
 
 /** Where Codex has its tools for subagents. */
 const namespace = 'multi_agent_v1';
@@ -103,6 +121,12 @@ export const codex: Client = {
     prompt,
   ],
   shell: codexShell,
+  read: (path, from, lines) =>
+    codexShell(from === undefined ? `cat ${path}` : `sed -n '${from},${from + lines! - 1}p' ${path}`),
+  edit: (path, before, after) =>
+    patch(`*** Update File: ${path}\n@@\n${marked('-', before)}${after === '' ? '' : `\n${marked('+', after)}`}`),
+  start: (cmd) => ({ tool: 'exec_command', input: { cmd, yield_time_ms: 250 } }),
+  write: (path, content) => patch(`*** Add File: ${path}\n${marked('+', content)}`),
   healthy: [
     codexShell('ls -R .'),
     codexShell('cat README.md'),
@@ -159,6 +183,15 @@ export const gemini: Client = {
     '--skip-trust',
   ],
   shell: geminiShell,
+  read: (file_path, start_line, lines) => ({
+    tool: 'read_file',
+    input: { file_path, start_line, end_line: start_line && start_line + lines! - 1 },
+  }),
+  edit: (file_path, old_string, new_string) => ({
+    tool: 'replace',
+    input: { file_path, instruction: 'Replace these lines', old_string, new_string },
+  }),
+  write: (file_path, content) => ({ tool: 'write_file', input: { file_path, content } }),
   healthy: [
     geminiShell('ls -R .'),
     { tool: 'read_file', input: { file_path: 'README.md' } },
@@ -199,6 +232,14 @@ export const opencode: Client = {
   },
   command: (prompt) => ['opencode', 'run', prompt],
   shell: opencodeShell,
+  read: (filePath, offset, limit) => ({ tool: 'read', input: { filePath, offset, limit } }),
+  edit: (filePath, oldString, newString) => ({ tool: 'edit', input: { filePath, oldString, newString } }),
+  write: (filePath, content) => ({ tool: 'write', input: { filePath, content } }),
+  list(items, done) {
+    const status = (at: number) => (at < done ? 'completed' : at === done ? 'in_progress' : 'pending');
+    const todos = items.map((content, at) => ({ content, status: status(at), priority: 'medium' }));
+    return { tool: 'todowrite', input: { todos } };
+  },
   healthy: [
     opencodeShell('ls -R .'),
     { tool: 'read', input: { filePath: 'README.md' } },

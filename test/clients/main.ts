@@ -1,15 +1,18 @@
 /**
  * `npm run test:clients [-- CLIENT|STORY …]`: `switchgear run` with real agent CLIs, installed from npm into a folder
  * of their own, before a scripted model on loopback. The stories run in a network namespace that has nothing else.
+ * `npm run test:clients -- daily [CLIENT|STORY|SURFACE …]` plays daily work, `daily-ci` the most telling part of it.
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildCommand } from '../built-command.ts';
 import { attackStories } from './attack-stories.ts';
-import { clients } from './clients.ts';
+import { type Client, clients } from './clients.ts';
+import { playDaily, playTelling } from './daily.ts';
 import { gatewayStories } from './gateway-stories.ts';
 import { mcpStories } from './mcp-stories.ts';
 import { stories as spiralStories } from './stories.ts';
@@ -19,9 +22,10 @@ const here = fileURLToPath(import.meta.url);
 const inside = '--inside';
 
 /** Installs the CLIs; `SWITCHGEAR_CLIENTS` names a folder that keeps them. */
-function install(folder: string): void {
-  if (clients.every(({ name }) => existsSync(join(folder, 'node_modules', '.bin', name)))) return;
-  const packages = clients.map((client) => `${client.package}@${client.version}`);
+function install(folder: string, wanted: readonly Client[]): void {
+  const missing = wanted.filter((client) => installedVersion(folder, client) !== client.version);
+  if (missing.length === 0) return;
+  const packages = missing.map((client) => `${client.package}@${client.version}`);
   console.log(`installing ${packages.join(', ')}`);
   const { status } = spawnSync('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -29,14 +33,32 @@ function install(folder: string): void {
   if (status !== 0) throw new Error('the CLIs could not be installed');
 }
 
+function installedVersion(folder: string, { name, package: from }: Client): string | undefined {
+  const modules = join(folder, 'node_modules');
+  const manifest = join(modules, from, 'package.json');
+  if (!existsSync(join(modules, '.bin', name)) || !existsSync(manifest)) return undefined;
+  return JSON.parse(readFileSync(manifest, 'utf8')).version;
+}
+
+const namespace = ['--net', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
+
+/** Runs a command where no network is but loopback. */
+function unshare(command: readonly string[], stdio: 'inherit' | 'pipe') {
+  const script = 'ip link set lo up && exec "$@"';
+  return spawnSync('unshare', [...namespace, 'sh', '-c', script, 'sh', ...command], { stdio, encoding: 'utf8' });
+}
+
+/** Fails where the stories could not be told. */
+function checkMachine(): void {
+  const { status, error, stderr } = unshare(['true'], 'pipe');
+  if (status === 0) return;
+  const why = error?.message ?? stderr.trim();
+  throw new Error(`this needs Linux, with unshare and ip, and the right to a network namespace: ${why}`);
+}
+
 /** Starts this file again where no network is but loopback. */
 function withoutNetwork(folder: string): number {
-  const flags = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user'];
-  const script = 'ip link set lo up && exec "$@"';
-  const again = [process.execPath, here, inside, folder, ...process.argv.slice(2)];
-  const { status, error } = spawnSync('unshare', [...flags, 'sh', '-c', script, 'sh', ...again], { stdio: 'inherit' });
-  if (error !== undefined) throw new Error('this needs Linux, with unshare and ip', { cause: error });
-  return status ?? 1;
+  return unshare([process.execPath, here, inside, folder, ...process.argv.slice(2)], 'inherit').status ?? 1;
 }
 
 async function play(folder: string, wanted: readonly string[]): Promise<number> {
@@ -71,15 +93,37 @@ function kinds(name: string): object {
   return name in stories ? stories : Object.fromEntries(clients.map((client) => [client.name, client]));
 }
 
+/** Plays what the words of the command line select. */
+function playWanted(folder: string, words: readonly string[]): Promise<number> {
+  const [kind, ...more] = words;
+  if (kind === 'daily') return playDaily(folder, more);
+  return kind === 'daily-ci' ? playTelling(folder) : play(folder, words);
+}
+
+/** The clients that the words of the command line need. */
+function neededFor(words: readonly string[]): readonly Client[] {
+  if (words[0] === 'daily-ci') return clients.filter(({ name }) => name === 'claude');
+  const named = clients.filter(({ name }) => words.includes(name));
+  return named.length === 0 ? clients : named;
+}
+
+/** Daily work has hundreds of hooks: they are asked as a package has them, and of one state of the source. */
+function buildFor([kind = '']: readonly string[], folder: string): void {
+  if (kind.startsWith('daily')) process.env.BUILT_COMMAND ??= buildCommand(join(folder, 'command'));
+}
+
 const [first, ...rest] = process.argv.slice(2);
-if (first === inside) process.exitCode = await play(rest[0]!, rest.slice(1));
+if (first === inside) process.exitCode = await playWanted(rest[0]!, rest.slice(1));
 else {
-  const kept = process.env.SWITCHGEAR_CLIENTS;
-  const folder = kept ?? mkdtempSync(join(tmpdir(), 'switchgear-clients-'));
+  const words = process.argv.slice(2);
+  checkMachine();
+  const folder = mkdtempSync(join(tmpdir(), 'switchgear-clients-'));
+  const kept = process.env.SWITCHGEAR_CLIENTS ?? folder;
   try {
-    install(folder);
-    process.exitCode = withoutNetwork(folder);
+    install(kept, neededFor(words));
+    buildFor(words, folder);
+    process.exitCode = withoutNetwork(kept);
   } finally {
-    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -2,13 +2,18 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What the model does in one turn: say something and end, call tools, or never answer. */
 export type Turn = (
   | { readonly text: string }
   | { readonly calls: readonly Call[]; readonly says?: string }
   | { readonly silent: true }
-) & { readonly tokens?: Tokens };
+) & {
+  readonly tokens?: Tokens;
+  /** How long the model thinks before it. */
+  readonly afterMs?: number;
+};
 
 /** What a turn is said to have used. Input is fresh; what a cache had comes on top. */
 export interface Tokens {
@@ -49,6 +54,7 @@ export async function mockModel(script: (turn: number, about: string) => Turn): 
     // Requests without tools are the client's own: titles, classifiers.
     const turn: Turn = /"tools":\s*\[\s*\{/.test(body) ? script(++turns, body) : { text: 'ok' };
     if ('silent' in turn) return;
+    if (turn.afterMs !== undefined) await sleep(turn.afterMs);
     const model = (/\/models\/([^:]+):/.exec(path) ?? /"model":\s*"([^"]+)"/.exec(body))?.[1] ?? 'mock';
     if (path.includes('/messages')) stream(response, anthropic(turn, turns, model));
     else if (path.includes('/responses')) stream(response, responses(turn, turns, model));

@@ -22,6 +22,8 @@ export interface Finished {
 
 export interface Stage {
   readonly folder: string;
+  /** The folder that the agent works in. */
+  readonly work: string;
   readonly mock: Mock;
   /** What the model was asked, request by request. */
   readonly asked: readonly Asked[];
@@ -29,8 +31,8 @@ export interface Stage {
   switchgear(...words: readonly string[]): Promise<Finished>;
   /** Runs the CLI under `switchgear run`, with some options of the latter. */
   run(...options: readonly string[]): Promise<Finished>;
-  /** Runs the CLI by itself, with a policy in its folder. */
-  alone(policy: string): Promise<Finished>;
+  /** Runs the CLI by itself, with a policy in its folder if there is one. */
+  alone(policy?: string): Promise<Finished>;
   /** Runs the CLI by itself, before a gateway with some options. */
   behindGateway(...options: readonly string[]): Promise<Finished>;
   journal(): Promise<readonly Entry[]>;
@@ -40,14 +42,27 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** How long a run may take before it is ended: whatever is told here has to be over long before. */
-const patienceMs = 120_000;
+/** What is on the stage; by default a small project with a fault in it. */
+export interface Setting {
+  readonly prompt?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** How long a run may take before it is ended: whatever is told has to be over long before. */
+  readonly patienceMs?: number;
+}
 
-export async function stage(client: Client, installed: string, story: (asked: Asked) => Turn): Promise<Stage> {
+export async function stage(
+  client: Client,
+  installed: string,
+  story: (asked: Asked) => Turn,
+  { prompt = 'Find out why the check fails.', files = faultyProject, patienceMs = 120_000 }: Setting = {},
+): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), `switchgear-${client.name}-`));
   const work = join(folder, 'work');
   mkdirSync(work);
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(work, name)), { recursive: true });
+    writeFileSync(join(work, name), text);
+  }
   const database = join(folder, 'state.db');
   const asked: Asked[] = [];
   const mock = await mockModel((_turn, body) => {
@@ -77,16 +92,17 @@ export async function stage(client: Client, installed: string, story: (asked: As
   }
 
   const switchgear = (...words: readonly string[]) => start(process.execPath, [bin, ...words]);
-  const [program = '', ...words] = client.command('Find out why the check fails.');
+  const [program = '', ...words] = client.command(prompt);
 
   return {
     folder,
+    work,
     mock,
     asked,
     switchgear,
     run: (...options) => switchgear('run', ...options, '--', program, ...words),
     alone(policy) {
-      writeFileSync(join(work, 'switchgear.toml'), policy);
+      if (policy !== undefined) writeFileSync(join(work, 'switchgear.toml'), policy);
       return start(join(installed, 'node_modules', '.bin', program), words);
     },
     async behindGateway(...options) {
@@ -129,7 +145,7 @@ function lines(text: string): readonly string[] {
 }
 
 /** A small project with a fault in it. */
-const files = {
+const faultyProject = {
   'README.md': '# Sums\n\nAdds numbers. Check it with `node check.mjs`.\n',
   'sum.mjs':
     'export function sum(list) {\n  let total = 1;\n  for (const each of list) total += each;\n  return total;\n}\n',

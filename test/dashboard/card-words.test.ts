@@ -88,23 +88,34 @@ test('the limit names its rule, or its setting with the place where it was set',
   ]);
 });
 
-test('a loop that halted before its points reached the limit is told by its sentence alone', () => {
+test('a card of a repetition says it in words: no counter of its task is named as the cause', () => {
+  const sentence = "the same call of 'Read' returned the same 6 times, with nothing new in between";
+  const setting = 'if it is meant to be repeated: [loop.tools] Read = "poll"';
   const counters = [
-    { name: 'tool_loop', used: 18, limit: 24, setting: 'loop.halt_points', source: 'default' },
-    { name: 'tool_calls', used: 6, limit: 50, setting: 'task.max_tool_calls', source: 'default' },
+    { name: 'tool_calls', used: 0, limit: 50, setting: 'task.max_tool_calls', source: 'default' },
+    { name: 'denials', used: 2, limit: 5, setting: 'task.max_denials', source: 'default' },
   ];
-  const loop: PageCard = { ...halt, code: 'tool_loop', details: { counters } };
+  const seen = { name: 'Read', evidence: 'same_call', times: 6, secs: 4, limit: 5 };
+  const loop: PageCard = {
+    ...{ ...halt, code: 'tool_loop', counters: seen, details: { counters } },
+    evidence: [`${sentence}; ${setting}`],
+  };
+  assert.equal(headlineOf(loop), `deploy-bot stopped: ${sentence}`);
+  assert.deepEqual([limitOf(loop), causesOf(loop)], [{ text: setting }, [`${sentence}; ${setting}`]]);
   assert.deepEqual(
-    shownCountersOf(loop).map(({ name }) => counterName(name)),
-    ['Tool calls'],
+    shownCountersOf(loop).map(({ name }) => name),
+    ['denials'],
   );
-  assert.equal(limitOf(loop)?.setting, 'loop.halt_points', 'the limit of tool calls stopped nothing');
-  const reached = { ...loop, details: { counters: [{ ...counters[0]!, used: 24 }, counters[1]!] } };
-  assert.deepEqual(
-    shownCountersOf(reached).map(({ name }) => counterName(name)),
-    ['Loop', 'Tool calls'],
-  );
-  assert.deepEqual(limitOf(reached), { setting: 'loop.halt_points', text: '= 24 (default)' });
+  const told = "deploy-bot: 'Read' was called 6 times with the same result in a row; a suspicion: nothing was refused";
+  const points = { name: 'Read', evidence: 'same_call', times: 6, of: 6, stale: 9, turns: 11, points: 24, strong: 1 };
+  const suspicion: PageCard = {
+    ...{ ...loop, kind: 'notice', code: 'notice', counters: points, evidence: [told], actions: ['pause', 'dismiss'] },
+  };
+  assert.equal(headlineOf(suspicion), told);
+  assert.deepEqual([limitOf(suspicion), causesOf(suspicion)], [undefined, []]);
+  const refused = { name: 'tool_loop', used: 3, limit: 2, setting: 'loop.refused_repeats', source: 'default' };
+  const again: PageCard = { ...loop, counters: { actual: 3, limit: 2 }, details: { counters: [refused, ...counters] } };
+  assert.deepEqual(limitOf(again), { setting: 'loop.refused_repeats', text: '= 2 (default)' });
 });
 
 test('counters of which nothing is used are not shown, except the one of the halt', () => {

@@ -49,7 +49,10 @@ test('the model gets a hint before a call is refused', async (context) => {
     await hookSession.send(call.failure);
     note = (await hookSession.send(call.batch)).output?.hookSpecificOutput?.additionalContext ?? note;
   }
-  assert.match(note ?? '', /same error 5 times/);
+  assert.match(
+    note ?? '',
+    /^\[switchgear\] the same call of 'Bash' failed 5 times with 'exit code 1' in a row\. Doing/,
+  );
 });
 
 test('a recording without failures is not changed, counts its 8 calls as 8, and ends its task', async (context) => {
@@ -125,21 +128,6 @@ test('after a halt the next prompt of a person starts a new task', async (contex
   assert.equal((await hookSession.send(bash('c3', 'id').pre, limits)).output?.continue, false);
   await hookSession.send(prompt('two'), limits);
   assert.equal((await hookSession.send(bash('c4', 'ls').pre, limits)).output, undefined);
-});
-
-test('the halt of a subagent refuses the next call of its parent and ends the run', async (context) => {
-  const hookSession = session(context);
-  await hookSession.send(prompt('one'));
-  const agent = { agent_id: 'a1', agent_type: 'Explore' };
-  await hookSession.send({ hook_event_name: 'SubagentStart', ...agent });
-  for (let number = 1; number <= 8; number++) {
-    const call = bash(`c${number}`, 'npm test', 'a1');
-    if ((await hookSession.send(call.pre)).output === undefined) await hookSession.send(call.failure);
-    await hookSession.send(call.batch);
-  }
-  const { output } = await hookSession.send(bash('m1', 'ls').pre);
-  assert.equal(output?.continue, false);
-  assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
 });
 
 test('unknown events are ignored without output', async (context) => {

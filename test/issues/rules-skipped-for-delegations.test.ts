@@ -67,19 +67,23 @@ test('a gear in observe mode allows a delegation at any depth', async () => {
   assert.equal(result.value, 'deep');
 });
 
-test('failures of a worker that is guarded or run by a host count against its limit', async () => {
-  const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {} });
-  let ran = 0;
-  const guarded = gear.guard('worker', () => ({ error: `failed ${++ran}` }), { kind: 'delegation' });
-  const result = await gear.task({ session: 'one' }, () => {
-    for (let time = 0; time < 5; time++) guarded();
+for (const [onTrip, policy] of [['deny'], ['halt', { preset: 'delegation' }]] as const)
+  test(`failures of a worker that is guarded or run by a host count against its limit (${onTrip})`, async () => {
+    const gear = createSwitchgear({ clock: simulatedClock(), log: 'silent', env: {}, ...(policy && { policy }) });
+    let ran = 0;
+    const guarded = gear.guard('worker', () => ({ error: `failed ${++ran}` }), { kind: 'delegation' });
+    const result = await gear.task({ session: 'one' }, () => {
+      for (let time = 0; time < 4; time++) guarded();
+      return refusalOf(guarded())?.code;
+    });
+    assert.equal(ran, 2);
+    assert.deepEqual([result.status, result.value], [onTrip === 'halt' ? 'halted' : 'done', 'delegation_limit']);
+    const task = gear.startTask({ session: 'two' });
+    for (let time = 0; time < 2; time++) {
+      const admission = gear.admit('worker', [], { kind: 'delegation', task: task.id });
+      if (admission.refused === undefined) admission.settle({ error: new Error('down') });
+    }
+    assert.equal(task.halt?.code, onTrip === 'halt' ? 'delegation_limit' : undefined);
+    const third = gear.admit('worker', [], { kind: 'delegation', task: task.id });
+    assert.equal(refusalOf(third.refused)?.code, 'delegation_limit');
   });
-  assert.equal(ran, 2);
-  assert.equal(result.status === 'halted' && result.halt.code, 'delegation_limit');
-  const task = gear.startTask({ session: 'two' });
-  for (let time = 0; time < 2; time++) {
-    const admission = gear.admit('worker', [], { kind: 'delegation', task: task.id });
-    if (admission.refused === undefined) admission.settle({ error: new Error('down') });
-  }
-  assert.equal(task.halt?.code, 'delegation_limit');
-});

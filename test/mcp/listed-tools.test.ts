@@ -188,3 +188,42 @@ test('without the setting open tools stay in the list', async () => {
   assert.deepEqual(toolNames(list(proxy, 'b')), all);
   assert.equal(proxy.client.text.includes('list_changed"'), false);
 });
+
+for (const [says, annotations, ran] of [
+  ['only reads', { readOnlyHint: true }, 11],
+  ['may change something', { readOnlyHint: false }, 30],
+  ['says nothing', undefined, 30],
+  ['says it in a text', { readOnlyHint: 'true' }, 30],
+] as const) {
+  test(`two calls in turn with old results are ${ran === 11 ? 'a loop' : 'no loop'} if it ${says}`, async () => {
+    const proxy = proxiedSession({ policy: { task: { maxToolCalls: 100 } } });
+    await proxy.open();
+    list(proxy, 'list', { tools: [{ name: 'look', inputSchema: {}, ...(annotations && { annotations }) }] });
+    let passed = 0;
+    for (let n = 0; n < 30; n++) {
+      const page = n % 2 === 0 ? 'north' : 'south';
+      const { id, isPassed } = proxy.call('look', { page });
+      if (isPassed) proxy.answer(id, { content: [{ type: 'text', text: `${page} is as it was` }] });
+      if (isPassed) passed++;
+      await turn();
+    }
+    assert.equal(passed, ran);
+    const halts = proxy.gear.journal().flatMap((entry) => (entry.type === 'task-halted' ? [entry.stop.code] : []));
+    assert.deepEqual(halts, ran === 11 ? ['tool_loop'] : []);
+  });
+}
+
+test('a call of a changing tool with a new input makes the answers of reading tools new', async () => {
+  const proxy = proxiedSession({ policy: { task: { maxToolCalls: 100 } } });
+  await proxy.open();
+  const look = { name: 'look', inputSchema: {}, annotations: { readOnlyHint: true } };
+  list(proxy, 'list', { tools: [look, { name: 'write', inputSchema: {} }] });
+  for (let n = 0; n < 15; n++) {
+    const calls = [proxy.call('write', { line: n }), proxy.call('look', { page: 'north' })];
+    for (const { id, isPassed } of calls) {
+      assert.ok(isPassed, `round ${n}`);
+      proxy.answer(id, { content: [{ type: 'text', text: 'fine' }] });
+    }
+    await turn();
+  }
+});

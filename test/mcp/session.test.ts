@@ -149,6 +149,27 @@ test('at the time limit of the policy the client is answered, and the late answe
   assert.equal(proxy.client.frames.filter((frame) => frame.id === id).length, 1);
 });
 
+test('five missing files, and five that may not be read, leave the breaker of a tool closed', async () => {
+  for (const [says, state] of [
+    ["ENOENT: no such file or directory, open '/a'", 'CLOSED'],
+    ['Error: file not found: /a', 'CLOSED'],
+    ["EACCES: permission denied, open '/a'", 'CLOSED'],
+    ['Access denied - path outside allowed directories: /a', 'CLOSED'],
+    ['the disk does not answer', 'OPEN'],
+    [`${'the index is broken, '.repeat(5)}ENOENT`, 'OPEN'],
+  ] as const) {
+    const proxy = proxiedSession();
+    await proxy.open();
+    for (const name of ['b', 'c', 'd', 'e', 'f']) {
+      const { id, isPassed } = proxy.call('read_page', { path: name });
+      assert.ok(isPassed);
+      proxy.fail(id, says.replace('/a', `/${name}`));
+      await turn();
+    }
+    assert.equal(proxy.gear.breaker('mcp__docs__read_page').state, state, says);
+  }
+});
+
 test('a tool whose failures are data trips by the same error alone, under its plain name', async () => {
   const different = proxiedSession();
   await different.open();

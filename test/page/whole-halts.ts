@@ -17,8 +17,12 @@ const agents: readonly (readonly [reason: string, args: readonly string[], card:
   ['token_limit', ['--max-tokens', '1000', '--', 'claude', '-p', 'spend 1'], /333,?334 of 1,?000/],
   ['duration_limit', ['--max-duration', '1s', '--', 'codex', 'exec', 'silent'], /running for \d+ s of 1 s/],
   ['idle_timeout', ['--max-idle', '1s', '--', 'gemini', '-p', 'silent'], /silent for \d+ s of 1 s/],
-  ['tool_loop', ['--', 'claude', '-p', 'spiral'], /same error 5 times in a row/],
-  ['output_loop', ['--', 'sh', '-c', `for n in 1 2 3 4 5; do printf '%s\\n\\n' "${words}"; done`], /last 3 outputs/],
+  ['tool_loop', ['--', 'claude', '-p', 'spiral'], /failed 5 times/],
+  [
+    'output_loop',
+    ['--', 'sh', '-c', `for n in 1 2 3 4 5; do printf '%s\\n\\n' "${words}"; done`],
+    /same output came 3 times/,
+  ],
   ['tree_call_limit', ['--max-tree-calls', '6', '--', 'claude', '-p', 'below 30'], /delegated work: 7 of 6/],
   ['model_call_limit', ['--policy', 'models.toml', '--', 'claude', '-p', 'spend 1'], /model calls: 4 of 3/],
 ];

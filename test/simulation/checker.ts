@@ -164,7 +164,9 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
     if (!isAnswer && !found.includes(stop.code) && !(stop.code === 'tool_loop' && mayLoop(call))) {
       fail(`${call.tool} was refused by ${stop.code}, the model knows of ${found.join(', ') || 'nothing'}`);
     }
-    const halting = found.find((code) => haltingCodes.has(code));
+    const halts = (code: string) =>
+      haltingCodes.has(code) && (code !== 'delegation_limit' || self.settings.onTrip === 'halt');
+    const halting = found.find(halts);
     if (!isAnswer && halting !== undefined && stop.kind !== 'halt')
       fail(`${call.tool} was refused by ${stop.code}, not by ${halting}`);
     if (stop.code === 'circuit_open') self.breaker(call).refused(self.settings.breaker, nowMs());
@@ -235,7 +237,7 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       denial_limit: task.deniedInARow >= limits.maxDenials,
       output_loop: task.sameTexts >= 3,
       tool_loop: lastRefusal === code || endingsOf(task) >= 5,
-      delegation_limit: task.mustHalt || lastRefusal === code,
+      delegation_limit: self.settings.onTrip === 'halt' && (task.mustHalt || lastRefusal === code),
     };
     if (reasons[code] === false) fail(`${task.id} was halted by ${code} without cause`);
   }
@@ -294,7 +296,10 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
       if (entry.seq !== seq + 1) fail(`entry ${entry.seq} follows ${seq}`);
       seq = entry.seq;
       const task = entry.task === undefined ? undefined : tasks.get(entry.task);
-      if (signs.has(entry.type)) heard(task, entry.atMs);
+      // A call that nobody settled is no sign of life.
+      const isForgotten =
+        entry.type === 'action-settled' && entry.outcome.kind === 'neutral' && entry.outcome.why === 'lease-expired';
+      if (signs.has(entry.type) && !isForgotten) heard(task, entry.atMs);
       switch (entry.type) {
         case 'task-started':
           return start(entry);
@@ -325,7 +330,8 @@ export function checker(initial: Draw, nowMs: () => number): Checker {
           if (!entry.failed) return;
           const key = `${entry.session}\n${entry.worker}`;
           workers.set(key, (workers.get(key) ?? 0) + 1);
-          if (workers.get(key)! >= self.settings.workerFailures) lineOf(task).at(-1)!.mustHalt = true;
+          const isTripped = workers.get(key)! >= self.settings.workerFailures;
+          if (isTripped && self.settings.onTrip === 'halt') lineOf(task).at(-1)!.mustHalt = true;
           return;
         }
         case 'task-stopped':

@@ -11,6 +11,8 @@ export interface Draw {
   readonly refusedRepeats: number;
   readonly timeoutMs: number;
   readonly workerFailures: number;
+  /** Whether a worker that trips is refused, or ends the root task. */
+  readonly onTrip: 'deny' | 'halt';
   /** Calls of `burst` let through per minute. */
   readonly burst: number;
 }
@@ -36,13 +38,14 @@ export function draw(random: Random): Draw {
     timeoutMs: random.whole(5, 20) * 1000,
     workerFailures: random.whole(1, 3),
     burst: random.whole(1, 4),
+    onTrip: random.pick(['deny', 'halt']),
   };
 }
 
 /** Another draw for a reload: the kind of cell stays, the numbers change. */
 export function redraw(random: Random, before: Draw): Draw {
-  const { scope, refusedRepeats, timeoutMs, workerFailures, burst } = before;
-  return { ...draw(random), scope, refusedRepeats, timeoutMs, workerFailures, burst };
+  const { scope, refusedRepeats, timeoutMs, workerFailures, burst, onTrip } = before;
+  return { ...draw(random), scope, refusedRepeats, timeoutMs, workerFailures, burst, onTrip };
 }
 
 export function policyOf({ breaker, limits, ...draw }: Draw): Readonly<Record<string, unknown>> {
@@ -64,7 +67,7 @@ export function policyOf({ breaker, limits, ...draw }: Draw): Readonly<Record<st
       max_denials: limits.maxDenials,
     },
     loop: { refused_repeats: draw.refusedRepeats },
-    delegation: { max_failures: draw.workerFailures },
+    delegation: { max_failures: draw.workerFailures, on_trip: draw.onTrip },
     approval: { timeout_secs: 60 },
     rules: [
       { target: 'tool:pay', condition: 'ability:pay', action: 'confirm', reason: 'money leaves the house' },

@@ -249,7 +249,10 @@ function createWorld(seed: number): World {
 
   /** A host that runs the call itself, settles it once, twice, late or never. */
   function hostCall(task: Task | undefined): void {
-    const call = newCall('host', modelOf(task));
+    const model = modelOf(task);
+    // A call that the host runs excuses silence: together with the idle limit for ten minutes.
+    const patienceMs = Math.max(settings.timeoutMs, 600_000 - 1000 * (model?.limits.maxIdleSecs ?? 600));
+    const call = newCall('host', model, { patienceMs });
     const id = `h-${++ids}`;
     const given = { id, ...(task === undefined ? {} : { task: task.id }) };
     const wasHalted = call.task?.halt !== undefined;

@@ -30,7 +30,7 @@ test('a user who says "I don\'t have eggs" is not a worker that failed', async (
 });
 
 test("the breaker's own message is nobody's failure, although it contains the word cannot", async () => {
-  const { gear } = supervised();
+  const { gear } = supervised({ policy: { preset: 'delegation' } });
   const result = await gear.task({}, async () => {
     for (let i = 0; i < 2; i++) await gear.delegate('chef_team', () => 'I cannot list kitchens');
   });

@@ -59,26 +59,24 @@ export function describeEquals({
   return { title: `${what}${times}${where}`, text: `${names}. One answer decides them all.` };
 }
 
-/**
- * The counters of a card; a card without details has those of its verdict. A loop that was seen before its points
- * reached the limit is told by its sentence alone.
- */
-export function countersOf(card: PageCard): readonly CardCounter[] {
-  const { details, counters, code } = card;
-  if (details?.counters !== undefined) return details.counters.filter((each) => !isEarlyLoop(card, each));
+/** The counters of a card; a card without details has those of its verdict. */
+export function countersOf({ details, counters, code }: PageCard): readonly CardCounter[] {
+  if (details?.counters !== undefined) return details.counters;
   const { actual, limit } = counters;
   if (typeof actual !== 'number' || typeof limit !== 'number') return [];
   return [{ name: code === 'notice' ? 'used' : code, used: actual, limit }];
 }
 
-function isEarlyLoop({ kind, code }: PageCard, { name, used, limit }: CardCounter): boolean {
-  return kind === 'halt' && code === 'tool_loop' && name === code && limit !== undefined && used < limit;
+/** Whether a card tells of a repetition: its sentence says how often, and no counter of the task is its cause. */
+function isRepetition({ counters }: PageCard): boolean {
+  return typeof counters.evidence === 'string';
 }
 
 /** The counters worth a look: the reached one, and those of which at least a hundredth is used. */
 export function shownCountersOf(card: PageCard): readonly CardCounter[] {
   return countersOf(card).filter(
-    ({ used, limit }, at) => (at === 0 && card.kind !== 'ask') || (used > 0 && used >= (limit ?? 0) / 100),
+    ({ used, limit }, at) =>
+      (at === 0 && card.kind !== 'ask' && !isRepetition(card)) || (used > 0 && used >= (limit ?? 0) / 100),
   );
 }
 
@@ -106,12 +104,18 @@ export interface LimitOrigin {
 export function limitOf(card: PageCard): LimitOrigin | undefined {
   const { rule } = card.counters;
   if (typeof rule === 'string') return { rule };
-  const early = card.details?.counters?.find((each) => isEarlyLoop(card, each));
-  const counter = early ?? countersOf(card)[0];
+  if (isRepetition(card)) return repetitionLimitOf(card);
+  const [counter] = countersOf(card);
   if (counter?.limit === undefined) return undefined;
   const value = formatQuantity(counter.limit, counter.unit);
   if (!counter.setting) return { text: value };
   return { setting: counter.setting, text: `= ${value} (${counter.source || 'default'})` };
+}
+
+/** The setting that would let a repetition go on, as the sentence of its halt ends; a suspicion has no limit. */
+function repetitionLimitOf({ kind, evidence }: PageCard): LimitOrigin | undefined {
+  const [, ...settings] = (evidence.at(-1) ?? '').split('; ');
+  return kind === 'halt' && settings.length > 0 ? { text: settings.join('; ') } : undefined;
 }
 
 /** A rule as a person reads it: `ability:pay → confirm`, and the tool or chain that it is for. */
@@ -160,7 +164,7 @@ export function answererOf({ answeredBy, by }: PageCard): string | undefined {
 /** The words behind a card of the past that its headline does not have. */
 export function causesOf(card: PageCard): readonly string[] {
   const headline = headlineOf(card);
-  const [counter] = card.kind === 'ask' ? [] : countersOf(card);
+  const [counter] = card.kind === 'ask' || isRepetition(card) ? [] : countersOf(card);
   const usage = counter && formatUsage(counter.used, counter.limit, counter.unit);
   const words = card.evidence.map(plainSentence).filter((each) => !headline.includes(each) && !statusLine.test(each));
   const isSaid = usage === undefined || [headline, ...words].some((each) => each.includes(usage));

@@ -4,13 +4,10 @@
  */
 
 import type { Control } from '../../core/control.ts';
-import type { LoopEvidence, LoopState } from '../../core/controls/loop/state.ts';
+import type { LoopState } from '../../core/controls/loop/state.ts';
 import { loopsLeftCallsMax, loopsLeftGapMax } from '../../core/limits.ts';
 import { allow, type Verdict } from '../../core/verdict.ts';
 import type { TaskState } from '../../guard/internal.ts';
-
-/** Evidence from the agent's texts, which hooks do not see. */
-const textEvidence: ReadonlySet<unknown> = new Set<LoopEvidence>(['near_call', 'near_error', 'same_words']);
 
 /** Makes a task leave loops of some tools to hooks. */
 export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: string) => boolean): void {
@@ -23,8 +20,7 @@ export function leaveLoopsToHooks(node: TaskState, isGuardedByHooks: (tool: stri
    * Whether a loop is left to the hooks: for a bounded number of calls. A few other calls in between do not reset it.
    */
   function isLeftToHooks(verdict: Verdict): boolean {
-    if (verdict.kind !== 'halt' || verdict.code !== 'tool_loop' || textEvidence.has(verdict.counters.evidence))
-      return false;
+    if (verdict.kind !== 'halt' || verdict.code !== 'tool_loop') return false;
     if (!isGuardedByHooks(String(verdict.counters.name))) return false;
     const { calls } = node.cells.budget.state;
     if (calls > lastCall + loopsLeftGapMax) firstCall = calls;

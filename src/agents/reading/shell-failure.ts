@@ -14,8 +14,13 @@ const lineStart =
 const failurePattern = new RegExp(`${lineEnd}|${lineStart}`, 'm');
 
 /** How programs write an exit code or the end of a call into its output: in its first or its last lines. */
-const codePattern =
-  /^(?:exit code|exit status|process exited with code|command failed with exit code):? (?!0\b)\d+\b|^\{.*"success": ?false\b|^\s*"success": ?false,?$/im;
+const codePattern = new RegExp(
+  [
+    '^(?:exit (?:code|status)|process exited with code|command failed with exit code):? (?!0\\b)\\d+\\b',
+    '^\\s*(?:\\{.*)?"success": ?false\\b',
+  ].join('|'),
+  'im',
+);
 const edgeLength = 300;
 
 /** @param tool The tool: a file that is read may contain an exit code. */

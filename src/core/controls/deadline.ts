@@ -5,6 +5,7 @@ import type { PanelDeclaration } from '../declare/control-declaration.ts';
 import { type RefusalContext, type RefusalTexts, stoppedTexts } from '../declare/refusal-texts.ts';
 import { secs } from '../declare/setting.ts';
 import { taskSection } from '../declare/task-section.ts';
+import type { ControlEvent } from '../event.ts';
 import { countMax } from '../limits.ts';
 import type { BaseSettings, TaskSettings } from '../settings.ts';
 import { allow, type Code, haltOverLimit, type Verdict } from '../verdict.ts';
@@ -47,7 +48,7 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
     // A proposal is itself a sign of life, so only the duration is judged here.
     judge: (state, { atMs }) => tooLong(state, atMs),
     apply(state, event) {
-      if (event.atMs > state.signAtMs) state.signAtMs = event.atMs;
+      if (event.atMs > state.signAtMs && !isForgotten(event)) state.signAtMs = event.atMs;
       switch (event.type) {
         case 'action-decided':
           if (event.verdict.kind !== 'allow') return state;
@@ -78,6 +79,11 @@ export function deadline(settings: TaskSettings): Control<DeadlineState> {
       { name: 'idle_secs', actual: idleOf(state, atMs) / 1000, limit: maxIdleSecs },
     ],
   };
+}
+
+/** Whether a call ends because nobody reported its end: that is no sign of life. */
+function isForgotten(event: ControlEvent): boolean {
+  return event.type === 'action-settled' && event.outcome.kind === 'neutral' && event.outcome.why === 'lease-expired';
 }
 
 /** How long the task has run, without the time its clocks stood still. */

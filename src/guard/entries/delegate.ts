@@ -35,7 +35,7 @@ import { frameOf } from '../runtime/async-context.ts';
 import { fingerprint } from '../runtime/fingerprint.ts';
 import { type Checks, fn, isA, timeoutOf } from '../runtime/option-checks.ts';
 import { isObserving, type Runtime } from '../runtime/runtime.ts';
-import { halt } from '../tasks/halt.ts';
+import { halt, openNotice } from '../tasks/halt.ts';
 import { runTask } from '../tasks/run-task.ts';
 import type { TaskState } from '../tasks/task.ts';
 import { startTask } from '../tasks/task-tree.ts';
@@ -221,6 +221,16 @@ export function recordDelegation(
   if (!failed) return;
   const due = findDelegationHalt(panel, atMs);
   if (due !== undefined && task !== undefined) halt(runtime, task, due, worker, atMs);
+  else if (task !== undefined) noticeTrip(runtime, task, session, worker, atMs);
+}
+
+/** Tells a person once that a worker gets no more work, while its task goes on. */
+function noticeTrip(runtime: Runtime, task: TaskState, session: string, worker: string, atMs: number): void {
+  const { failures: actual } = workerCell(runtime, session, worker).state;
+  const limit = workerLimit(runtime.settings.delegation, worker);
+  if (actual !== limit || isObserving(runtime)) return;
+  const evidence = [`${task.agent}: '${worker}' failed ${actual} times: it gets no more work in this session`];
+  openNotice(runtime, task, { counters: { worker, actual, limit }, evidence }, atMs);
 }
 
 /** The worker name of a host's subagent; a subagent without a type has the type `default`. */

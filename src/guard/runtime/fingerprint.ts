@@ -4,7 +4,7 @@
  */
 
 import type { Action } from '../../core/action.ts';
-import { readEffect, unknownEffect, unwrapCommand } from '../../core/controls/loop/effect.ts';
+import { readEffect, unknownEffect, unwrapShell } from '../../core/controls/loop/effect.ts';
 import { markResult, type ResultMark } from '../../core/controls/loop/result-mark.ts';
 import { textOf } from '../../core/foreign-text.ts';
 import {
@@ -54,6 +54,29 @@ const volatile =
 const commandField = /^(command|cmd|script|code|source|bash|shell|sql|query)$/i;
 const describingField = /^(description|explanation|reason|comment|intent|purpose)$/i;
 
+type FieldKind = 'volatile' | 'command' | 'describing';
+
+/** Longer names are none of those above. */
+const fieldLengthMax = 40;
+
+/** The kinds of field names that were looked up. */
+const fieldKinds = new Map<string, FieldKind | undefined>();
+
+function kindOfField(name: string): FieldKind | undefined {
+  if (name.length > fieldLengthMax) return undefined;
+  if (fieldKinds.has(name)) return fieldKinds.get(name);
+  if (fieldKinds.size >= fingerprintEntriesMax) fieldKinds.clear();
+  const kind = volatile.test(name)
+    ? 'volatile'
+    : commandField.test(name)
+      ? 'command'
+      : describingField.test(name)
+        ? 'describing'
+        : undefined;
+  fieldKinds.set(name, kind);
+  return kind;
+}
+
 /**
  * The fingerprint of a call without what differs between equal calls, or undefined if there is nothing of it: request
  * ids; and of a command its comments, blanks and descriptions.
@@ -66,15 +89,16 @@ export function callKey(name: string, value: unknown): number | undefined {
     const keys = listKeys(fields);
     if (keys.length > fingerprintEntriesMax) return undefined;
     let kept: Record<string, unknown> | undefined;
-    const hasCommand = keys.some((key) => commandField.test(key));
+    const hasCommand = keys.some((key) => kindOfField(key) === 'command');
     for (const key of keys) {
-      const isDropped = volatile.test(key) || (hasCommand && describingField.test(key));
-      const read = isDropped || !hasCommand ? undefined : (fields as Readonly<Record<string, unknown>>)[key];
-      const bare = read !== undefined && commandField.test(key) ? bareCommand(read) : read;
-      if (!isDropped && bare === read) continue;
+      const kind = kindOfField(key);
+      if (kind === undefined || (kind === 'describing' && !hasCommand)) continue;
+      const read = kind === 'command' ? (fields as Readonly<Record<string, unknown>>)[key] : undefined;
+      const bare = kind === 'command' ? bareCommand(read) : undefined;
+      if (kind === 'command' && bare === read) continue;
       kept ??= { ...(fields as Readonly<Record<string, unknown>>) };
-      if (isDropped) delete kept[key];
-      else kept[key] = bare;
+      if (kind === 'command') kept[key] = bare;
+      else delete kept[key];
     }
     if (kept === undefined) return undefined;
     return fingerprint(name, Array.isArray(value) ? [kept, ...value.slice(1)] : kept);
@@ -93,7 +117,7 @@ function commandKey(name: string, value: unknown, command: string): number | und
 
 /** A command, or the words of one, without comments and extra blanks. */
 function bareCommand(value: unknown): unknown {
-  if (typeof value === 'string') return removeComments(value.length > commandLengthMax ? value : unwrapCommand(value));
+  if (typeof value === 'string') return removeComments(value.length > commandLengthMax ? value : unwrapShell(value));
   if (!Array.isArray(value) || value.length > fingerprintEntriesMax) return value;
   const words = value.map((word: unknown) => (typeof word === 'string' ? removeComments(word) : word));
   return words.every((word, at) => word === value[at]) ? value : words;

@@ -181,7 +181,7 @@ export function hintLoop(runtime: Runtime, task: TaskState, atMs: number): void 
 }
 
 /** Opens a card that only tells something. */
-function openNotice(
+export function openNotice(
   runtime: Runtime,
   task: TaskState,
   { counters, evidence, risk }: Pick<Card, 'counters' | 'evidence' | 'risk'>,

@@ -3,6 +3,7 @@
 import { evictOldest } from '../../core/bounded.ts';
 import { saysNothingFound } from '../../core/controls/loop/effect.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
+import type { ResultObserved } from '../../core/event.ts';
 import { countedIdsMax, nameLengthMax, promptsMax, textLengthMax } from '../../core/limits.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { Observation } from '../api.ts';
@@ -65,15 +66,25 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
     case 'tool_result': {
       const seen = takeTrackedCall(task, observation.id);
       if (seen === undefined) break; // A guarded call settles itself; the result of an unseen call cannot be compared.
-      const { output, ok = true, tookMs = atMs - seen.atMs } = observation;
+      const { id, output, ok = true, tookMs = atMs - seen.atMs } = observation;
       const { name, call, does } = seen;
-      const { searches = false, ...facts } = does ?? {};
-      const isEmptySearch = !ok && searches && saysNothingFound(output);
+      const isEmptySearch = !ok && does?.searches === true && saysNothingFound(output);
       const result = markResult(output, ok || isEmptySearch);
-      const likeness = compareCall(task, observation.id, result);
+      const likeness = compareCall(task, id, result);
       if (result === undefined) break; // The result is unknown.
-      const measured = { ...(tookMs > 0 && { tookMs }), ...(likeness > 0 && { likeness }) };
-      applyAndCheck(runtime, task, { type: 'result-observed', name, call, result, ...facts, ...measured }, atMs);
+      const event: { -readonly [K in keyof ResultObserved]: ResultObserved[K] } = {
+        type: 'result-observed',
+        atMs,
+        name,
+        call,
+        result,
+      };
+      if (likeness > 0) event.likeness = likeness;
+      if (tookMs > 0) event.tookMs = tookMs;
+      if (does?.effect !== undefined) event.effect = does.effect;
+      if (does?.edit !== undefined) event.edit = does.edit;
+      if (does?.waits === true) event.waits = true;
+      applyAndCheck(runtime, task, event, atMs);
       return;
     }
     case 'progress':

@@ -81,7 +81,9 @@ export function recordText(task: TaskState, text: string, settings: LoopSettings
   if (words.length >= wordsMin) pushBounded(output.texts, words);
   if (task.cells.loop !== undefined && endsRow(task.cells.loop.state, output.asked)) output.since = [];
   const isAlike = (other: Int32Array) => jaccard(other, words) >= settings.similarityJaccardThreshold;
-  const times = words.length === 0 ? 1 : output.since.filter(isAlike).length + 1;
+  // A text that is nearly the same as none of the last ones is alike to none of them.
+  const mayBeAlike = recurs || (words.length > 0 && words.length < wordsMin);
+  const times = mayBeAlike ? output.since.filter(isAlike).length + 1 : 1;
   pushBounded(output.since, words);
   const { asked } = output;
   output.words = words;

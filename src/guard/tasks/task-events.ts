@@ -73,5 +73,5 @@ export function isStale(task: TaskState | undefined): boolean {
   if (memory === null) return false;
   if (memory.apologies > 0) return true;
   const last = memory.turns.at(-1);
-  return (last !== undefined && weigh(last) > 0) || (memory.seen.at(-1)?.times ?? 1) > 1;
+  return (last !== undefined && weigh(last) > 0) || (memory.pastCalls.at(-1)?.times ?? 1) > 1;
 }

@@ -1,6 +1,6 @@
 /** Finds the task of an event: the task of the current prompt, or the child task of a subagent. */
 
-import { countMax, hookAgentsMax, secsMax } from '../../core/limits.ts';
+import { countMax, hookAgentsMax, hookReasonMax, secsMax } from '../../core/limits.ts';
 import { endSentence } from '../../core/messages/model-text.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import type { TaskSettings } from '../../core/settings.ts';
@@ -154,7 +154,8 @@ export function makeHaltDecision(node: TaskState, refusal: Refusal) {
 
 /** What a parent reads of a subagent that was halted. */
 export function tellParent(parent: TaskState, agent: string, { explanation }: Refusal): void {
-  parent.loopHint = `Switchgear halted the subagent '${agent}': ${endSentence(explanation)} Its work is not finished.`;
+  const note = `Switchgear halted the subagent '${agent}': ${endSentence(explanation)} Its work is not finished.`;
+  parent.loopHint = parent.loopHint === undefined ? note : `${parent.loopHint} ${note}`.slice(0, 4 * hookReasonMax);
 }
 
 function formatHaltReason({ explanation, remediation }: Refusal): string {

@@ -192,6 +192,8 @@ export interface RecordedAnswer {
   readonly mark?: string | undefined;
   readonly kind: 'ask' | 'deny' | 'halt';
   readonly reason: string;
+  /** The model turn of the answer. */
+  readonly turn?: number;
 }
 
 export function sessionKey(session: string): string {

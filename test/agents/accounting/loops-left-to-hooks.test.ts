@@ -22,6 +22,7 @@ function superviseWithHooks(theirs: readonly string[]) {
       return accounting.halt === undefined;
     },
     calls: () => task.snapshot().toolCalls,
+    cards: () => gear.cards.list().map(({ kind, counters }) => [kind, counters.evidence]),
     accounting,
   };
 }
@@ -62,13 +63,20 @@ test('each new loop after useful calls is left to the hooks again', () => {
   }
 });
 
-test('a loop recognised only by the texts of the agent, which hooks do not get, is halted by the run', () => {
-  const { call, calls, accounting } = superviseWithHooks(['Search']);
+test('a loop that only the texts of the agent show, which hooks do not get, is a suspicion of the run', () => {
+  const { call, calls, accounting, cards } = superviseWithHooks(['Search']);
   const answers = 'oak fern moss pine lily reed rose iris sage dill mint leek kale corn rye oat'.split(' ');
   for (const answer of answers) {
     const input = { query: 'how many plants grow in the garden behind the old house', page: answer };
-    if (!call('Search', input, true, `found: ${answer} ${answer}`, 'I look into the garden once more.')) break;
+    assert.ok(call('Search', input, true, `found: ${answer} ${answer}`, 'I look into the garden once more.'), answer);
+    assert.deepEqual(cards(), calls() < 6 ? [] : [['notice', 'near_call']], `call ${calls()}`);
   }
-  assert.equal(accounting.halt?.counters.evidence, 'near_call');
-  assert.ok(calls() <= 11, `${calls()} calls`);
+  assert.equal(accounting.halt, undefined);
+});
+
+test('the same text a fourth time, between calls that bring nothing new, is halted by the run', () => {
+  const { call, calls, accounting } = superviseWithHooks(['Search']);
+  const says = ['I look into the garden once more.', 'The cellar may have an answer, so I go there.'];
+  while (call('Search', { query: 'garden' }, true, 'nothing grows there', says[calls() % 2])) assert.ok(calls() < 20);
+  assert.deepEqual([calls(), accounting.halt?.code], [7, 'output_loop']);
 });

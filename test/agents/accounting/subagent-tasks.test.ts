@@ -111,24 +111,29 @@ test('a looping subagent ends the run, and the halt names its task', () => {
   assert.equal(run.task.halt, undefined, 'the task above has done nothing');
 });
 
-test('a worker that failed twice halts the run', () => {
-  const run = superviseRun(plainTextReader());
-  const fail = (id: string) =>
-    run.account(
-      { type: 'subagent_started', id, name: 'Explore' },
-      { type: 'subagent_ended', id, ok: false, reason: 'no' },
-    );
+test('a worker that failed twice halts a run of the preset delegation, and no other', () => {
+  const run = superviseRun(plainTextReader(), { preset: 'delegation' });
+  const plain = superviseRun(plainTextReader());
+  const fail = (id: string) => {
+    for (const { account } of [run, plain])
+      account(
+        { type: 'subagent_started', id, name: 'Explore' },
+        { type: 'subagent_ended', id, ok: false, reason: 'no' },
+      );
+  };
   fail('x');
   assert.equal(run.accounting.halt?.code, undefined);
   fail('y');
   assert.equal(run.accounting.halt?.code, 'delegation_limit');
   assert.equal(run.accounting.halt?.task, 'run');
   assert.equal(run.gear.snapshot().delegations.s?.Explore, 2);
+  fail('z');
+  assert.deepEqual([plain.accounting.halt, plain.gear.snapshot().delegations.s?.Explore], [undefined, 3]);
 });
 
 test('a general-purpose subagent is a separate worker for each prompt', () => {
   const send = (prompts: readonly string[]) => {
-    const run = superviseRun(plainTextReader());
+    const run = superviseRun(plainTextReader(), { preset: 'delegation' });
     for (const [n, prompt] of prompts.entries()) {
       run.account({ type: 'subagent_started', id: `x${n}`, name: 'general-purpose', prompt });
       run.account({ type: 'subagent_ended', id: `x${n}`, ok: false });

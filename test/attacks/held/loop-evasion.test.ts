@@ -85,28 +85,57 @@ const disguises: Attempts<(at: number) => Turn> = [
   ],
 ];
 
+/** Disguises with new inputs: where nobody knows what the tool changes, a suspicion, or nothing but the budgets. */
+const uncertain: Readonly<Record<string, 'notice' | 'none'>> = {
+  'zero-width characters': 'notice',
+  'a homoglyph': 'notice',
+  punctuation: 'notice',
+  'the same words without a call that is new': 'notice',
+  case: 'none',
+  ...Object.fromEntries([2, 3, 4, 5, 6, 7].map((length) => [`a cycle of ${length}`, 'none' as const])),
+};
+
+/** What becomes of an agent that calls one tool: its halt, and its cards. */
+async function play(disguise: (at: number) => Turn, policy: Readonly<Record<string, unknown>>) {
+  const clock = simulatedClock();
+  const gear = createSwitchgear({ agent: 'A', log: 'silent', env: {}, clock, policy });
+  let turn = disguise(0);
+  const tool = gear.guard('look', async (..._args: unknown[]): Promise<string> => {
+    if (typeof turn.result === 'string') return turn.result;
+    throw turn.result;
+  });
+  let [made, refused] = [0, 0];
+  const result = await gear.task({}, async (task) => {
+    for (; made < stopWithin && task.halt === undefined; made++) {
+      turn = disguise(made);
+      if (turn.says !== undefined) task.observe({ type: 'assistant', text: turn.says, toolUse: true });
+      const value = await tool(...turn.args).catch(() => undefined);
+      if (isRefused(value)) refused++;
+      if (isRefused(value) && task.halt === undefined) clock.advance(1);
+      await clock.elapse(1_000);
+    }
+    return task.halt?.code;
+  });
+  return { ...result, made, refused, cards: gear.snapshot().cards.map(({ kind }) => kind) };
+}
+
 test('held: a loop in disguise is stopped before the limit of calls', async (context) => {
   await holdAll(context, disguises, async (disguise) => {
-    const clock = simulatedClock();
-    const gear = createSwitchgear({ agent: 'A', log: 'silent', env: {}, clock });
-    let turn = disguise(0);
-    const tool = gear.guard('look', async (..._args: unknown[]): Promise<string> => {
-      if (typeof turn.result === 'string') return turn.result;
-      throw turn.result;
-    });
-    let made = 0;
-    const result = await gear.task({}, async (task) => {
-      for (; made < stopWithin && task.halt === undefined; made++) {
-        turn = disguise(made);
-        if (turn.says !== undefined) task.observe({ type: 'assistant', text: turn.says, toolUse: true });
-        const value = await tool(...turn.args).catch(() => undefined);
-        if (isRefused(value) && task.halt === undefined) clock.advance(1);
-        await clock.elapse(1_000);
+    const [name] = disguises.find(([, attack]) => attack === disguise)!;
+    const rows = [
+      [{}, name in uncertain],
+      [{ loop: { tools: { look: 'read' } } }, name === 'zero-width characters'],
+    ] as const;
+    for (const [policy, isSuspected] of rows) {
+      const { status, value, made, refused, cards } = await play(disguise, policy);
+      if (isSuspected) {
+        const card = uncertain[name] === 'notice' ? ['notice'] : [];
+        assert.deepEqual([status, refused, cards], ['done', 0, card], 'a suspicion stops nothing');
+      } else {
+        assert.equal(status, 'halted', `${made} calls were made`);
+        assert.match(value ?? '', /^(tool_loop|output_loop|denial_limit)$/);
       }
-      return task.halt?.code;
-    });
-    assert.equal(result.status, 'halted', `${made} calls were made`);
-    assert.match(result.value ?? '', /^(tool_loop|output_loop|denial_limit)$/);
+    }
   });
 });
 

@@ -289,6 +289,9 @@ test('an interactive agent has limits for each request, counted from its session
   chmodSync(claude, 0o755);
   const { code, out, err } = await home.run(['run', '--interactive', '--', claude]);
   assert.deepEqual([code, out], [75, 'both requests are done\n']);
-  assert.match(err, /^switchgear: halted claude-code: 'Bash' returned the same error 5 times/);
+  assert.match(
+    err,
+    /^switchgear: halted claude-code: the same call of 'Bash' failed 5 times with 'no such file', with no change in/,
+  );
   assert.match(err, /the last call was: Bash cat missing\.yaml/);
 });

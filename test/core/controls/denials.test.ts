@@ -26,6 +26,9 @@ test('refusals in a row are counted, and only a tool call that succeeds clears t
     ['a wait is none', () => task.decided(makeStop('wait')), 2],
     ['a question is none', () => task.decided(makeStop('ask')), 2],
     ['an admission clears nothing', () => task.decided(allow), 2],
+    ['the no of a person is none', () => task.decided(makeStop('deny', { code: 'rule_declined' })), 2],
+    ['a wait that nobody could make is none', () => task.decided(makeStop('deny', { waited: true })), 2],
+    ['amounts that a store is asked for are none', () => task.decided(makeStop('deny', { pending: true })), 2],
     ['the budget of a key is none', () => task.decided(ofBudget('key'), { kind: 'model' }), 2],
     ['the budget of a model is none', () => task.decided(ofBudget('model'), { kind: 'model' }), 2],
     ['a failure clears nothing', () => task.settled({ kind: 'failure', error: 'E', errorFingerprint: 0 }), 2],
@@ -33,6 +36,7 @@ test('refusals in a row are counted, and only a tool call that succeeds clears t
     ['words clear nothing', () => task.tell({ type: 'user-observed', atMs: 0 }), 2],
     ['a model that answers clears nothing', () => task.settled(success, { kind: 'model' }), 2],
     ['a success clears them', () => task.settled(success), 0],
+    ['a question that nobody answers is one', () => task.decided(makeStop('deny', { code: 'rule_unanswered' })), 1],
   ];
   for (const [what, tell, inARow] of rows) {
     tell();

@@ -30,7 +30,7 @@ test('a task has one cell for each of its controls, initialised when the task st
   const { cells } = taskOf('t', undefined);
   assert.deepEqual(cells.budget.state, { calls: 0, tokens: 0, micros: 0, reservedTokens: 0, reservedMicros: 0 });
   assert.equal(cells.deadline.state.startedAtMs, 9);
-  assert.deepEqual(cells.loop?.state, { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
+  assert.deepEqual(cells.loop?.state, { alike: 0, likeness: 1, times: 1, between: 0, refused: [], memory: null });
   assert.deepEqual(cells.denials.state, { inARow: 0, turn: null, turnPassed: false });
   assert.equal(cells.own, undefined);
   assert.equal(taskOf('t', undefined, false).cells.loop, undefined);
@@ -131,6 +131,6 @@ test('a stored task that lacks the cell of a control gets the cell when the cont
   const { loop: _, ...cells } = taskOf('t', undefined).cells;
   const task = { ...taskOf('t', undefined), cells: cells as PanelTask['cells'] };
   const bound = bindTaskControls(task).find(({ control }) => control.name === 'loop');
-  assert.deepEqual(bound?.cell.state, { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
+  assert.deepEqual(bound?.cell.state, { alike: 0, likeness: 1, times: 1, between: 0, refused: [], memory: null });
   assert.equal(task.cells.loop, bound?.cell);
 });

@@ -63,13 +63,18 @@ test('the message of a task limit states the actual value and the limit', () => 
     [counted('idle_timeout', { actual: 9, limit: 8 }), 'silent for 9 s of 8 s'],
     [
       counted('output_loop', { actual: 3, similarity: 0.97, threshold: 0.95 }),
-      'the last 3 outputs are alike (similarity 0.97, threshold 0.95)',
+      'the same output came 3 times, and no call in between brought anything new',
       'window_size and similarity_jaccard_threshold of [loop] change that',
     ],
     [
-      counted('tool_loop', { name: 'search', evidence: 'same_error', times: 4, of: 4, secs: 0 }),
-      "'search' returned the same error 4 times in a row",
-      'failed_repeats and halt_points of [loop] change that',
+      counted('tool_loop', { name: 'search', evidence: 'same_failure', times: 5, secs: 0 }),
+      "the same call of 'search' failed 5 times, with no change in between",
+      'repeats of [loop] changes that',
+    ],
+    [
+      counted('tool_loop', { name: 'job.get', evidence: 'same_call', times: 5, secs: 0 }),
+      "the same call of 'job.get' returned the same 5 times, with nothing new in between",
+      'if it is meant to be repeated: [loop.tools] "job.get" = "poll"',
     ],
     [counted('denial_limit', { actual: 5, limit: 5 }), 'refused calls in a row: 5 of 5'],
     [counted('task_paused', {}), 'paused'],

@@ -261,7 +261,7 @@ test('replay checks limits after a failure or a fired output rule, and not after
   assert.deepEqual(replayed([started(), leaked], { rules }).differences, ['2 none: halt rule_abort of t']);
 });
 
-test('replay halts the root task after too many worker failures, and no task after a success', () => {
+test('replay halts the root task after too many worker failures if the policy says so', () => {
   const returned = (failed: boolean, task = 'child'): Line => ({
     type: 'delegation-returned',
     atMs: 1,
@@ -275,13 +275,23 @@ test('replay halts the root task after too many worker failures, and no task aft
     agent: 'a',
   });
   const tree = [started(), started({}, { task: 'child', parent: 't' })];
-  assert.deepEqual(replayed([...tree, returned(true)]).differences, []);
-  assert.deepEqual(replayed([...tree, returned(true), returned(false), returned(false)]).differences, []);
+  const halting = { delegation: { ...defaultSettings.delegation, onTrip: 'halt' } } as const;
+  const differences = (...lines: readonly Line[]) => replayed(lines, halting).differences;
+  assert.deepEqual(differences(...tree, returned(true)), []);
+  assert.deepEqual(differences(...tree, returned(true), returned(false), returned(false)), []);
   const twice = [...tree, returned(true), returned(true)];
-  assert.deepEqual(replayed(twice).differences, ['4 none: halt delegation_limit of t']);
+  assert.deepEqual(differences(...twice), ['4 none: halt delegation_limit of t']);
+  assert.deepEqual(replayed(twice).differences, []);
   const again = refused(2, halt('delegation_limit'), { kind: 'delegation', name: 'cook', task: 'child' });
-  assert.deepEqual(replayed([...twice, halted(1, halt('delegation_limit')), again]).differences, []);
-  assert.deepEqual(replayed([returned(true, 'stranger'), returned(true, 'stranger')]).differences, []);
+  assert.deepEqual(differences(...twice, halted(1, halt('delegation_limit')), again), []);
+  const denied = refused(2, makeStop('deny', { code: 'delegation_limit' }), {
+    kind: 'delegation',
+    name: 'cook',
+    task: 'child',
+  });
+  assert.deepEqual(replayed([...twice, denied]).differences, []);
+  assert.deepEqual(differences(...twice, denied).length > 0, true);
+  assert.deepEqual(differences(returned(true, 'stranger'), returned(true, 'stranger')), []);
 });
 
 test('replay compares a question or a wait, and takes the answer from the journal', () => {

@@ -90,7 +90,10 @@ test('replay reports a changed line', async () => {
 });
 
 test('replay repeats halts by call limit, output loop, idle time, delegation limit and operator', async () => {
-  const { clock, gear, again } = recorded({ task: { max_tool_calls: 3 }, delegation: { max_failures: 1 } });
+  const { clock, gear, again } = recorded({
+    task: { max_tool_calls: 3 },
+    delegation: { max_failures: 1, on_trip: 'halt' },
+  });
   const call = gear.guard('look', async () => 'seen');
   const calls = await gear.task({}, async () => {
     for (let at = 0; at < 6; at++) await call();

@@ -1,6 +1,8 @@
 /** The three hosts: what their payloads say, and how each has to be told. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { HookDecision, HookEvent } from '../../../src/hooks/hosts/hook-event.ts';
 import { hosts } from '../../../src/hooks/hosts/index.ts';
@@ -134,19 +136,28 @@ test('sessions share the breaker of an MCP tool, but not of a built-in tool', as
   assert.equal(own.output, undefined);
 });
 
-test('a third delegation to a worker that failed twice halts the whole task', async (context) => {
-  const hookSession = session(context, 'claude-code');
-  const send = (number: number) => ({
-    tool_name: 'Agent',
-    tool_input: { subagent_type: 'Explore', prompt: `look ${number}` },
-    tool_use_id: `a${number}`,
+for (const onTrip of ['deny', 'halt'] as const) {
+  const end = onTrip === 'deny' ? 'is refused, and the task goes on' : 'halts the whole task with on_trip = "halt"';
+  test(`a third delegation to a worker that failed twice ${end}`, async (context) => {
+    const hookSession = session(context, 'claude-code');
+    if (onTrip === 'halt') writeFileSync(join(hookSession.folder, 'p.json'), '{"delegation":{"on_trip":"halt"}}');
+    const words = onTrip === 'halt' ? ['--policy', join(hookSession.folder, 'p.json')] : [];
+    const propose = (number: number, type = 'Explore') => {
+      const tool_input = { subagent_type: type, prompt: `look ${number}` };
+      return { tool_name: 'Agent', tool_input, tool_use_id: `a${number}`, hook_event_name: 'PreToolUse' };
+    };
+    for (const number of [1, 2]) {
+      assert.equal((await hookSession.send(propose(number), {}, words)).output, undefined);
+      const died = { ...propose(number), hook_event_name: 'PostToolUseFailure', error: 'the agent died' };
+      await hookSession.send(died, {}, words);
+    }
+    const { output } = await hookSession.send(propose(3), {}, words);
+    assert.equal(output?.hookSpecificOutput?.permissionDecision, 'deny');
+    assert.match(output?.hookSpecificOutput?.permissionDecisionReason ?? '', /Explore has failed 2/);
+    assert.equal(output?.continue, onTrip === 'halt' ? false : undefined);
+    const halts = hookSession.journal().flatMap((entry) => (entry.type === 'task-halted' ? [entry.stop.code] : []));
+    assert.deepEqual(halts, onTrip === 'halt' ? ['delegation_limit'] : []);
+    const other = await hookSession.send(propose(4, 'Plan'), {}, words);
+    assert.equal(other.output?.continue, onTrip === 'halt' ? false : undefined);
   });
-  for (const number of [1, 2]) {
-    assert.equal((await hookSession.send({ ...send(number), hook_event_name: 'PreToolUse' })).output, undefined);
-    await hookSession.send({ ...send(number), hook_event_name: 'PostToolUseFailure', error: 'the agent died' });
-  }
-  const { output } = await hookSession.send({ ...send(3), hook_event_name: 'PreToolUse' });
-  assert.equal(output?.continue, false);
-  const halted = hookSession.journal().find(({ type }) => type === 'task-halted');
-  assert.ok(halted !== undefined && 'stop' in halted && halted.stop.code === 'delegation_limit');
-});
+}

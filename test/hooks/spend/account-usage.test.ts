@@ -103,12 +103,14 @@ test('a token limit also ends the run after a call', async (context) => {
 
 test('the usage in the file of a subagent counts for the subagent and for the request', async (context) => {
   const { used, send, spent, path } = conversation(context);
-  await send(prompt('fix it'));
-  used('m1', 100, 10, path.replace('.jsonl', '/subagents/agent-a1.jsonl'));
   const limit = { SWITCHGEAR_TASK_MAX_TOKENS: '100' };
+  await send(prompt('fix it'), limit);
+  used('m1', 100, 10, path.replace('.jsonl', '/subagents/agent-a1.jsonl'));
   await send({ ...bash('x1', 'ls', 'a1').pre }, limit);
-  const { output } = await send({ ...bash('x2', 'pwd', 'a1').pre }, limit);
-  assert.equal(output?.continue, false);
+  const closing = (await send({ ...bash('x2', 'pwd', 'a1').pre }, limit)).output;
+  assert.deepEqual([closing?.continue, closing?.hookSpecificOutput?.permissionDecision], [undefined, 'deny']);
+  assert.equal((await send({ ...bash('x3', 'id', 'a1').pre }, limit)).output?.continue, false);
+  assert.match((await send(bash('m1', 'ls').pre, limit)).output?.stopReason ?? '', /tokens: 110 of 100/);
   assert.deepEqual(
     spent().map(({ task, tokens }) => [task?.endsWith('/a1'), tokens]),
     [[true, 110]],

@@ -54,7 +54,7 @@ test('a halt by a worker or by equal outputs names the setting of its limit and 
   const store = openFileStore();
   const gear = createSwitchgear({
     ...{ agent: 'lead', store, log: 'silent', env: {} },
-    policy: { delegation: { max_failures: 3 } },
+    policy: { delegation: { max_failures: 3, on_trip: 'halt' } },
   });
   await gear.task(async () => {
     for (let at = 0; at < 4; at++) await gear.delegate('chef', () => 'I cannot draw charts.');

@@ -41,8 +41,8 @@ test('an empty policy has the default settings', () => {
     [loop.enabled, loop.similarityJaccardThreshold, loop.windowSize, loop.tokenCap, loop.refusedRepeats],
     [true, 0.95, 3, 512, 2],
   );
-  assert.deepEqual([loop.turns, loop.notePoints, loop.refusePoints, loop.haltPoints], [11, 12, 18, 24]);
-  assert.deepEqual([delegation.maxFailures, delegation.tools, delegation.onTrip], [2, false, 'halt']);
+  assert.deepEqual([loop.turns, loop.notePoints, loop.cardPoints, loop.repeats], [11, 12, 24, 5]);
+  assert.deepEqual([delegation.maxFailures, delegation.tools, delegation.onTrip], [2, false, 'deny']);
   assert.deepEqual(settings.alerts, {
     ...{ tripsPerHour: 5, failureRate: 0.1, timeInOpenSecs: 300, spendShare: 0.8, spendShareHigh: 0.95 },
     ...{ waitingSecs: 900, storeAwaySecs: 60, periodSecs: 3600 },

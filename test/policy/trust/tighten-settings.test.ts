@@ -66,7 +66,7 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
     mode: 'observe',
     task: { max_tool_calls: 10, max_spend_cents: 90_000, max_tokens: 500 },
     circuit_breaker: { mode: 'off', failure_threshold: 3, timeout_secs: 'none', ignore_errors: [] },
-    loop: { enabled: false, tools: { poll_job: 'off' }, halt_points: 20 },
+    loop: { enabled: false, tools: { poll_job: 'off' }, repeats: 4, card_points: 20 },
     delegation: { on_failure: 'end', worker_limits: { coder: 9, tester: 1 } },
     prices: { on_unknown_price: 'halt' },
     journal: { content: 'full', level: 'all' },
@@ -105,6 +105,7 @@ test('what tightens holds, and what loosens waits, setting by setting', () => {
   assert.equal(settings.task.maxTokens, 500);
   assert.equal(settings.circuitBreaker.failureThreshold, 3);
   assert.equal(settings.circuitBreaker.timeoutSecs, 30);
+  assert.deepEqual([settings.loop.repeats, settings.loop.cardPoints], [4, 20]);
   assert.deepEqual(settings.delegation.workerLimits, { tester: 1 });
   assert.equal(settings.delegation.onFailure, 'end');
   assert.equal(settings.prices.onUnknownPrice, 'halt');
@@ -148,7 +149,7 @@ test('overrides of tools and agents, and presets, are compared with what would h
     'agents.coder.task.max_tool_calls',
   ]);
   assert.deepEqual(waitingOf({ preset: 'strict' }), ['loop.near_call_points']);
-  assert.ok(waitingOf({ preset: 'cautious' }).includes('loop.halt_points'));
+  assert.ok(waitingOf({ preset: 'cautious' }).includes('loop.card_points'));
   assert.ok(waitingOf({ tools: { x: { preset: 'llm' } } }).includes('tools.x.timeout_secs'));
   assert.deepEqual(waitingOf({ preset: 'default' }), []);
   assert.deepEqual(waitingOf({ preset: 'blackbox' }), []);

@@ -94,7 +94,7 @@ export const loopDeclaration = {
   scope: 'task',
   summary: {
     stops: 'an agent that repeats itself',
-    byDefault: 'turns that repeat a call, answer, error or text; a refused call that is made again unchanged',
+    byDefault: 'calls and texts that repeat with nothing new in between; a refused call that is made again unchanged',
     statePer: 'task',
   },
   section: {
@@ -124,7 +124,7 @@ export const loopDeclaration = {
     },
     tool_loop: {
       kind: 'deny, halt',
-      means: 'a call, answer or error repeats, or a refused call came back unchanged',
+      means: 'a call repeats or keeps failing with nothing new in between, or a refused call came back unchanged',
       remedy: 'try another way; see [loops](../guides/loops.md)',
       settings: ['loop.tools', 'loop.repeats', 'loop.refused_repeats'],
       byCall: true,

@@ -4,15 +4,15 @@
  */
 
 import { peek } from '../../classify.ts';
-import { commandLengthMax } from '../../limits.ts';
+import { commandLengthMax, loopHabitsMax } from '../../limits.ts';
 
 /** What a call does; `nothing` leaves nothing that a later call can read. */
-export type Effect = 'change' | 'read' | 'nothing';
+export type WorldEffect = 'change' | 'read' | 'nothing';
 
 /** The part of an input that decides what a call does. */
 export interface CallEffect {
   /** Absent: unknown, so it may change something. */
-  readonly effect?: Effect;
+  readonly effect?: WorldEffect;
   /** Whether it ends with an error if it finds nothing. */
   readonly searches?: true;
   /** Whether its command waits before it does something. */
@@ -27,10 +27,12 @@ type ToolKind = 'read' | 'search' | 'shell' | 'edit' | 'write' | 'change';
 const toolKinds: ReadonlyMap<string, ToolKind> = new Map(
   Object.entries({
     read:
-      'read ls notebookread webfetch bashoutput taskoutput todoread readmcpresourcetool read_file read_many_files list_dir ' +
+      'read ls notebookread webfetch bashoutput taskoutput todoread readmcpresourcetool read_file ' +
+      'read_many_files list_dir ' +
       'list_directory list list_files list_code_definition_names view_image web_fetch',
     search:
-      'grep glob websearch toolsearch grep_files grep_search search_files search_file_content google_web_search web_search',
+      'grep glob websearch toolsearch grep_files grep_search search_files search_file_content ' +
+      'google_web_search web_search',
     shell: 'bash shell local_shell exec exec_command execute_command run_command run_shell_command',
     edit: 'edit multiedit str_replace replace replace_in_file edit_file',
     write: 'write write_file write_to_file create_file',
@@ -40,7 +42,7 @@ const toolKinds: ReadonlyMap<string, ToolKind> = new Map(
 
 /** Reads what a call of a tool does. Calls of unknown tools change something. Never throws. */
 export function readEffect(tool: string, input: unknown): CallEffect {
-  const kind = toolKinds.get(tool) ?? toolKinds.get(tool.toLowerCase());
+  const kind = kindOf(tool);
   if (kind === undefined) return unknownEffect;
   try {
     switch (kind) {
@@ -62,6 +64,21 @@ export function readEffect(tool: string, input: unknown): CallEffect {
   }
 }
 
+/** Longer names are none of those above. */
+const nameMax = 40;
+
+/** The kinds of names that were looked up, in any case. */
+const knownKinds = new Map<string, ToolKind | undefined>();
+
+function kindOf(tool: string): ToolKind | undefined {
+  if (tool.length > nameMax) return undefined;
+  if (knownKinds.has(tool)) return knownKinds.get(tool);
+  if (knownKinds.size >= loopHabitsMax) knownKinds.clear();
+  const kind = toolKinds.get(tool.toLowerCase());
+  knownKinds.set(tool, kind);
+  return kind;
+}
+
 /** The effect of a call of which nothing is known. */
 export const unknownEffect: CallEffect = Object.freeze({});
 const changes: CallEffect = Object.freeze({ effect: 'change' });
@@ -75,8 +92,8 @@ const searching: ReadonlySet<string> = new Set('grep egrep fgrep rg ag which pgr
 /** Commands that only read, besides those above. */
 const reading: ReadonlySet<string> = new Set(
   (
-    'cat head tail less more nl tac ls tree find fd wc cut uniq sort column jq yq strings od xxd stat file du df pwd cd ' +
-    'realpath basename dirname type whoami id uname hostname date printenv ps free uptime lsof ss'
+    'cat head tail less more nl tac ls tree find fd wc cut uniq sort column jq yq strings od xxd stat file du df ' +
+    'pwd cd realpath basename dirname type whoami id uname hostname date printenv ps free uptime lsof ss'
   ).split(' '),
 );
 const readingOfGit: ReadonlySet<string> = new Set(
@@ -86,18 +103,22 @@ const readingOfGit: ReadonlySet<string> = new Set(
 const listingOfGit = /^\S*git (?:branch|remote|tag|stash list)(?: -[avr]+| --(?:list|all|show-current|verbose))*$/;
 
 const shellWrapper = /^\s*(?:\S*\/)?(?:ba|z|da)?sh\s+-l?c\s+(["']?)([\s\S]*)\1\s*$/;
+/** Options of git before its command. */
+const optionsOfGit = /^(\S*git)(?: +(?:--no-pager|-P|-[Cc] +\S+))+/;
 const harmlessOutput = /\d?&?>{1,2}\s*(?:\/dev\/null|&\d)/g;
-/** Options with which a reading command writes or runs others. */
-const writingOption = /(?:^|\s)(?:-[a-z]*i\b|--in-place|-o\s|-exec|-ok|-delete|-fprint)/;
+/** Options with which a reading command writes or runs others; and what runs others, or writes, in any command. */
+const writingOption = /(?:^|\s)["']?(?:-[a-z]*i\b|--in-place|-o\s|-exec|-ok|-delete|-fprint|-fls)/;
+const writingPart = />|<\(|`|\$\((?!\()|\s--output\b/;
 
 function readCommand(command: string | undefined): CallEffect {
   if (command === undefined || command.length > commandLengthMax) return changes;
-  const parts = unwrapCommand(command)
+  const parts = unwrapShell(command)
+    .replace(quotedPart, (part) => (/^['"]-|^"[\s\S]*(?:`|\$\()/.test(part) ? part : blankPart(part)))
     .replace(harmlessOutput, ' ')
     .split(/&&|\|\||[;|&\n]/)
     .map(readWords);
   const effects = parts.flatMap((part) => (part === undefined ? [] : [readPart(part)]));
-  const does = (wanted: Effect) => effects.includes(wanted);
+  const does = (wanted: WorldEffect) => effects.includes(wanted);
   const last = parts.findLast((part) => part !== undefined && !silent.has(part.name));
   // A command that is not known to read may change something.
   const effect = does('change') ? undefined : does('read') ? 'read' : 'nothing';
@@ -108,8 +129,12 @@ function readCommand(command: string | undefined): CallEffect {
   };
 }
 
+/** A quoted or escaped part of a command separates no commands; a line goes on after an escaped end. */
+const quotedPart = /\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g;
+const blankPart = (part: string) => (part === '\\\n' ? ' ' : '""');
+
 /** The script of a command that only starts a shell with it. */
-export function unwrapCommand(command: string): string {
+export function unwrapShell(command: string): string {
   return shellWrapper.exec(command)?.[2] ?? command;
 }
 
@@ -122,7 +147,7 @@ interface CommandPart {
 
 /** The words of one part of a command line; undefined for a part without words. */
 function readWords(part: string): CommandPart | undefined {
-  const text = part.trim();
+  const text = part.trim().replace(optionsOfGit, '$1');
   if (text === '' || text.startsWith('#')) return undefined;
   const [first = '', second = ''] = text.split(/\s+/, 2);
   return { text, second, name: first.slice(first.lastIndexOf('/') + 1) };
@@ -132,9 +157,9 @@ function isSearch({ name, second }: CommandPart): boolean {
   return searching.has(name) || (name === 'git' && second === 'grep');
 }
 
-function readPart(part: CommandPart): Effect {
+function readPart(part: CommandPart): WorldEffect {
   const { text, name, second } = part;
-  if (text.includes('>')) return 'change';
+  if (writingPart.test(text)) return 'change';
   if (silent.has(name)) return 'nothing';
   if (isSearch(part)) return 'read';
   if (name === 'git') return readingOfGit.has(second) || listingOfGit.test(text) ? 'read' : 'change';
@@ -194,7 +219,7 @@ function readWrite(fields: Fields): CallEffect {
 /** What programs print beside the output of a command: exit codes, headers, and notes that there was no output. */
 const lineWithoutNews = new RegExp(
   [
-    '^(?:(?:error: )?(?:command failed with |process exited with |shell command )?',
+    '^(?:(?:error: )?(?:command failed with |process exited with |process |shell command )?',
     'exit(?:ed with)?[ -]?(?:code|status)?:? 1\\.?',
     '|(?:chunk id|wall time|original token count|command|directory|background pids|process group pgid|signal): .*',
     '|(?:output|error|stdout|stderr):(?: \\((?:empty|none)\\))?|\\(?(?:no output|empty|none)\\)?',

@@ -9,7 +9,7 @@ import type { LoopSettings } from '../../settings.ts';
 import { allow, type Counters, type Stop, type Verdict } from '../../verdict.ts';
 import { countOutput, endStreak } from './output-streak.ts';
 import { findOver, type Habit, recordGap } from './past-calls.ts';
-import { callKey, countRefusals, forgetRefusal, recordRefusal } from './refused-call.ts';
+import { countRefusals, forgetRefusal, keyOfCall, recordRefusal } from './refused-call.ts';
 import { ensureMemory, initialLoop, type LoopMemory, type LoopState, type PastCall } from './state.ts';
 import { findSuspicion } from './suspicion.ts';
 import { mayActOnLastCall, onlyRepeats, openText, openTurn, recordSettledCall } from './turns.ts';
@@ -44,12 +44,12 @@ function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, actio
     return makeStop('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
   }
   const { memory } = state;
-  const call = callKey(action);
+  const call = keyOfCall(action);
   if (memory === null || call === 0) return allow;
   const habit = findHabit(action.name);
   const over = habit === 'off' ? undefined : findOver(memory, call, settings, habit);
   if (over === undefined) return allow;
-  const last = memory.seen.findLast((past) => past.call === call && past.reached);
+  const last = memory.pastCalls.findLast((past) => past.call === call && past.reached);
   // What waiting may fix is left to the breaker.
   if (over.retryable && !over.unready) return allow;
   const retryAtMs = (last?.atMs ?? atMs) + retryAfterMs;
@@ -67,7 +67,7 @@ function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent)
     case 'action-settled': {
       const { permit, result, likeness, atMs } = event;
       const { action } = permit;
-      const call = callKey(action);
+      const call = keyOfCall(action);
       const timed = { result, likeness, atMs, tookMs: atMs - permit.atMs };
       if (action.kind === 'model' && state.memory !== null) state.memory.idleFromMs = atMs;
       if (call !== 0 && action.kind === 'tool') recordResult(context, state, action, call, timed, action.chances);
@@ -110,14 +110,14 @@ function recordDecision(context: LoopContext, state: LoopState, { action, verdic
   if (verdict.kind === 'wait' || verdict.kind === 'ask') return;
   const { memory } = state;
   if (verdict.kind === 'allow') {
-    forgetRefusal(state.refused, callKey(action));
+    forgetRefusal(state.refused, keyOfCall(action));
     if (memory === null) return;
     if (action.afterModel !== true) recordGap(memory, atMs, action.kind === 'model', context.settings);
     if (action.kind !== 'model') openTurn(memory);
     return;
   }
   recordRefusal(state.refused, action, verdict.retryAtMs ?? -1, atMs);
-  const call = callKey(action);
+  const call = keyOfCall(action);
   if (call !== 0) recordRefusedCall(context, state, action, call, atMs);
 }
 
@@ -128,7 +128,7 @@ function recordDecision(context: LoopContext, state: LoopState, { action, verdic
 function recordRefusedCall(context: LoopContext, state: LoopState, action: Action, call: number, atMs: number): void {
   const memory = ensureMemory(state, atMs);
   openTurn(memory);
-  const last = memory.seen.findLast((past) => past.call === call);
+  const last = memory.pastCalls.findLast((past) => past.call === call);
   const result = last ?? { ok: false, exact: refusalMark, loose: refusalMark, length: 0 };
   recordResult(context, state, action, call, { result, atMs, tookMs: 0 }, action.chances, false);
 }
@@ -167,27 +167,31 @@ function recordResult(
 function checkRepetition({ settings, findHabit }: LoopContext, state: LoopState): Verdict {
   const { windowSize: limit, similarityJaccardThreshold: threshold } = settings;
   // Alike outputs in a row, or once more if other outputs came in between.
-  if (state.alike >= limit - 1 || state.times > limit) {
+  if (state.alike >= limit - 1 || (settings.rowAcrossCalls && state.times > limit)) {
     const isRow = state.alike >= limit - 1;
-    const seen = { actual: isRow ? state.alike + 1 : state.times, similarity: isRow ? state.likeness : threshold };
-    return makeStop('halt', 'output_loop', { ...seen, limit, threshold });
+    const facts = { actual: isRow ? state.alike + 1 : state.times, similarity: isRow ? state.likeness : threshold };
+    return makeStop('halt', 'output_loop', { ...facts, limit, threshold });
   }
   const { memory } = state;
   if (memory === null) return allow;
   const { again, repeating } = memory;
-  const past = again === 0 ? undefined : memory.seen.findLast(({ call }) => call === again);
+  const past = again === 0 ? undefined : memory.pastCalls.findLast(({ call }) => call === again);
   const habit = past && findHabit(past.name);
   const over = past && findOver(memory, again, settings, habit);
   if (over !== undefined) return makeStop('halt', 'tool_loop', describeOver(memory, over, settings, habit));
   if (!onlyRepeats(memory) || !mayActOnLastCall(memory, settings)) return allow;
-  const last = memory.seen.at(-1)!;
+  const last = memory.pastCalls.at(-1)!;
   return makeStop('halt', 'tool_loop', { name: last.name, evidence: 'same_cycle', times: repeating });
 }
 
 /** The counters of a call that may not be made once more. */
 function describeOver(memory: LoopMemory, over: PastCall, settings: LoopSettings, habit: Habit | undefined): Counters {
   const { name, ok, says, unready, call } = over;
-  const asked = memory.seen.filter((past) => past.call === call && past.reached);
+  const { pastCalls, worldFrom, newsAt } = memory;
+  const asked = pastCalls.filter(
+    (past) =>
+      past.call === call && past.reached && past.ok === ok && past.world >= worldFrom && (!ok || past.at >= newsAt),
+  );
   const secs = Math.round((over.atMs - (asked[0] ?? over).atMs) / 1000);
   const isUnready = unready || habit === 'poll' || over.waitedMs > 0;
   const times = Math.max(asked.length, isUnready ? 0 : Math.min(over.times, settings.repeats));

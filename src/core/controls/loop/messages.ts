@@ -56,13 +56,13 @@ export function describeRepeat({ name, evidence, times, of, says, stale, turns }
     case 'unready':
       return `'${name}' was asked ${often} for something that is not ready${error}`;
     case 'same_words':
-      return name === ''
+      return turns === undefined
         ? `${times} of the last texts were nearly the same apology`
         : `the same words came again ${often}, without a call`;
     case 'same_error':
       return `'${name}' returned the same error ${often}${error}${window(times, of)}`;
     case 'other_error':
-      return `${stale} of the last ${turns} turns failed or repeated something, the last one a call of '${name}'${error}`;
+      return `${stale} of the last ${turns} turns failed or repeated something, last a call of '${name}'${error}`;
     case 'near_error':
       return `'${name}' failed again in nearly the same call${error}`;
     case 'same_answer':

@@ -22,8 +22,8 @@ export function countOutput(state: LoopState, event: TextObserved, settings: Loo
 }
 
 /** Whether the calls since the last output end a row: one brought something new, or a repeated prompt asked for it. */
-export function endsRow({ between }: LoopState, asked: boolean): boolean {
-  return between > (asked ? noCalls : nothingNew);
+export function endsRow({ between }: LoopState, isRepeatedPrompt: boolean): boolean {
+  return between > (isRepeatedPrompt ? noCalls : nothingNew);
 }
 
 /** Ends the row of alike outputs. */

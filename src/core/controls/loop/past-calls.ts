@@ -3,9 +3,9 @@
  * came after a wait. The world counts: a call after a change with a new input is a new one.
  */
 
-import { editedPlacesMax, gapsMax, pastCallsMax } from '../../limits.ts';
+import { pastCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
-import type { Effect } from './effect.ts';
+import type { WorldEffect } from './effect.ts';
 import type { ResultMark } from './result-mark.ts';
 import type { LoopMemory, PastCall } from './state.ts';
 
@@ -18,7 +18,7 @@ export interface SettledCall {
   readonly call: number;
   readonly mark: ResultMark;
   /** Absent: unknown, so it may change something. */
-  readonly effect: Effect | undefined;
+  readonly effect: WorldEffect | undefined;
   readonly edit: EditMarks | undefined;
   /** Whether its command waits before it does something. */
   readonly waits: boolean;
@@ -37,7 +37,7 @@ export interface EditMarks {
   readonly after: number;
 }
 
-/** What a call is beside the calls before it; `allowed`: it may repeat for some time; `nothing`: neither new nor a repeat. */
+/** What a call is beside earlier ones. `allowed` may repeat for some time; `nothing` is neither new nor a repeat. */
 export type Newness = 'new' | 'same' | 'waited' | 'allowed' | 'nothing';
 
 export interface Comparison {
@@ -48,6 +48,9 @@ export interface Comparison {
 
 const isNew: Comparison = Object.freeze({ newness: 'new', times: 1, waitedMs: 0 });
 
+/** States of places in files that a task remembers; times between calls of which the usual one is computed. */
+export const editedPlacesMax = 32;
+export const gapsMax = 15;
 /** A repeat after such a wait is polling. */
 const longWaitMs = 30_000;
 /** A repeat after such a wait does not count until the agent has waited for `waitsMs`. */
@@ -61,14 +64,24 @@ const restoresMax = 2;
 const unusualGap = 3;
 
 /** Compares a settled call with the calls before it. */
-export function compareCall(
+export function compareWithPast(
   memory: LoopMemory,
   settled: SettledCall,
   settings: LoopSettings,
   habit: Habit | undefined,
+  before: PastCall | undefined,
 ): Comparison {
-  const comparison = compareResult(memory, settled, settings, habit);
-  return comparison.newness === 'new' && isRestored(memory, settled) ? { ...comparison, newness: 'same' } : comparison;
+  const comparison = before === undefined ? compareNewCall(settled) : compareResult(memory, settled, settings, habit);
+  const { newness } = comparison;
+  if (settled.edit === undefined || !settled.mark.ok || !settled.reached) return comparison;
+  if (isRestored(memory, settled)) return newness === 'new' ? { ...comparison, newness: 'same' } : comparison;
+  return newness === 'same' ? isNew : comparison; // As an input, a long text counts by its ends only.
+}
+
+/** A call with a new input. */
+function compareNewCall({ reached, mark, effect, waits, tookMs }: SettledCall): Comparison {
+  if (!reached || (mark.ok && effect === 'nothing')) return { ...isNew, newness: 'nothing' };
+  return !mark.ok && waits && tookMs < longWaitMs ? { ...isNew, waitedMs: tookMs } : isNew;
 }
 
 function compareResult(
@@ -77,19 +90,15 @@ function compareResult(
   settings: LoopSettings,
   habit: Habit | undefined,
 ): Comparison {
-  const { call, mark, reached, effect } = settled;
-  const { seen, worldFrom, newsAt } = memory;
+  const { call, mark, reached } = settled;
+  const { pastCalls, worldFrom, newsAt } = memory;
   const earlier = mark.ok
-    ? seen.findLast((past) => past.call === call && past.ok && past.exact === mark.exact && past.world >= worldFrom)
+    ? pastCalls.findLast(
+        (past) => past.call === call && past.ok && past.exact === mark.exact && past.world >= worldFrom,
+      )
     : findFailure(memory, call);
-  if (!reached) {
-    const { times = 0, waitedMs = 0 } = earlier ?? {};
-    return { newness: earlier === undefined ? 'nothing' : 'same', times: times + 1, waitedMs };
-  }
-  if (earlier === undefined) {
-    if (!mark.ok) return settled.waits && settled.tookMs < longWaitMs ? { ...isNew, waitedMs: settled.tookMs } : isNew;
-    return effect === 'nothing' ? { ...isNew, newness: 'nothing' } : isNew;
-  }
+  if (earlier === undefined) return compareNewCall(settled);
+  if (!reached) return { newness: 'same', times: earlier.times + 1, waitedMs: earlier.waitedMs };
   if (!mark.ok && isFalling(memory, call, mark)) return isNew;
   const { times, waitedMs } = earlier;
   const longest = longestPause(memory, earlier, settled.tookMs);
@@ -110,14 +119,14 @@ function compareResult(
 }
 
 /** The last result of a call in this world, if it is a failure. */
-function findFailure({ seen, worldFrom }: LoopMemory, call: number): PastCall | undefined {
-  const last = seen.findLast((past) => past.call === call && past.reached && past.world >= worldFrom);
-  return last?.ok === false ? seen.findLast((past) => past.call === call) : undefined;
+function findFailure({ pastCalls, worldFrom }: LoopMemory, call: number): PastCall | undefined {
+  const last = pastCalls.findLast((past) => past.call === call && past.reached && past.world >= worldFrom);
+  return last?.ok === false ? pastCalls.findLast((past) => past.call === call) : undefined;
 }
 
 /** Whether a number in an otherwise equal error is lower than ever before. */
-function isFalling({ seen, worldFrom }: LoopMemory, call: number, { loose, numbers }: ResultMark): boolean {
-  const others = seen.filter(
+function isFalling({ pastCalls, worldFrom }: LoopMemory, call: number, { loose, numbers }: ResultMark): boolean {
+  const others = pastCalls.filter(
     (past) => past.call === call && !past.ok && past.reached && past.loose === loose && past.world >= worldFrom,
   );
   if (others.length === 0 || numbers === undefined) return false;
@@ -131,15 +140,15 @@ function isFalling({ seen, worldFrom }: LoopMemory, call: number, { loose, numbe
  * the count of equal errors begins anew.
  */
 export function markProgress(
-  { seen, worldFrom }: LoopMemory,
+  { pastCalls, changedAt }: LoopMemory,
   name: string,
   { loose, numbers = [], unready }: ResultMark,
 ): number {
-  const alike = seen.filter(
-    (past) => past.name === name && !past.ok && past.loose === loose && past.world >= worldFrom,
+  const alike = pastCalls.filter(
+    (past) => past.name === name && !past.ok && past.loose === loose && past.at > changedAt,
   );
   // What starts up may be asked for some time.
-  if (unready === true && alike.length < unreadyTimes) return Math.imul(loose ^ worldFrom, alike.length + 3) | 1;
+  if (unready === true && alike.length < unreadyTimes) return Math.imul(loose ^ changedAt, alike.length + 3) | 1;
   const least = [...numbers];
   for (const past of alike) {
     past.numbers?.forEach((number, at) => {
@@ -147,32 +156,56 @@ export function markProgress(
     });
   }
   const mix = (mark: number, number: number) => Math.imul(mark ^ Math.round(number * 1000), 0x01000193);
-  return least.reduce(mix, loose ^ worldFrom) | 0 || 1;
+  return least.reduce(mix, loose ^ changedAt) | 0 || 1;
 }
 
 /** The longest wait since an earlier call. */
-function longestPause({ seen, pauseMs }: LoopMemory, earlier: PastCall, tookMs: number): number {
+function longestPause({ pastCalls, pauseMs }: LoopMemory, earlier: PastCall, tookMs: number): number {
   let longest = Math.max(pauseMs, tookMs);
-  for (let at = seen.length - 1; at >= 0 && seen[at] !== earlier; at--)
-    longest = Math.max(longest, seen[at]!.reached ? seen[at]!.pauseMs : 0);
+  for (let at = pastCalls.length - 1; at >= 0 && pastCalls[at] !== earlier; at--)
+    longest = Math.max(longest, pastCalls[at]!.reached ? pastCalls[at]!.pauseMs : 0);
   return longest;
 }
 
 /** Records a settled call. */
-export function recordCall(memory: LoopMemory, settled: SettledCall, { newness, times, waitedMs }: Comparison): void {
+export function recordPastCall(
+  memory: LoopMemory,
+  settled: SettledCall,
+  { newness, times, waitedMs }: Comparison,
+): void {
   const { name, call, mark, reached, chances, atMs, tookMs } = settled;
+  const worldBefore = memory.world;
   recordChange(memory, settled, newness);
   const at = ++memory.settled;
+  if (memory.world > worldBefore && mark.ok) memory.changedAt = at;
   if (settled.effect === 'change' && mark.ok && newness === 'new') memory.editedAt = at;
   const { ok, exact, loose, length, retryable = false, unready = false, numbers, says } = mark;
   const pauseMs = Math.max(memory.pauseMs, tookMs);
-  if (memory.seen.length >= pastCallsMax) memory.seen.shift();
-  memory.seen.push({
-    ...{ name, call, reached, chances, atMs, ok, exact, loose, length, retryable, unready, pauseMs },
-    ...{ at, world: memory.world, times, waitedMs },
-    ...(numbers && { numbers }),
-    ...(says && { says }),
-  });
+  if (memory.pastCalls.length >= pastCallsMax) memory.pastCalls.shift();
+  const { world } = memory;
+  const past = {
+    name,
+    call,
+    reached,
+    chances,
+    atMs,
+    ok,
+    exact,
+    loose,
+    length,
+    retryable,
+    unready,
+    pauseMs,
+    at,
+    world,
+    times,
+    waitedMs,
+  };
+  memory.pastCalls.push(
+    numbers === undefined && says === undefined
+      ? past
+      : { ...past, ...(numbers && { numbers }), ...(says && { says }) },
+  );
   memory.pauseMs = 0;
   memory.idleFromMs = atMs;
   if (newness === 'new' || newness === 'waited') memory.newsAt = at;
@@ -184,7 +217,7 @@ function recordChange(memory: LoopMemory, settled: SettledCall, newness: Newness
   if (!reached || (effect !== undefined && effect !== 'change')) return;
   if (edit !== undefined) {
     if (mark.ok) recordEdit(memory, edit, isRestored(memory, settled));
-  } else if ((mark.ok && newness === 'new') || !memory.seen.some((past) => past.call === call && past.reached)) {
+  } else if ((mark.ok && newness === 'new') || !memory.pastCalls.some((past) => past.call === call && past.reached)) {
     beginWorld(memory);
   }
 }
@@ -207,7 +240,7 @@ function recordEdit(memory: LoopMemory, { before, after }: EditMarks, restored: 
     edits.push({ state: before, world: memory.world });
   beginWorld(memory);
   edits.push({ state: after, world: memory.world });
-  if (edits.length > editedPlacesMax) edits.splice(0, edits.length - editedPlacesMax);
+  while (edits.length > editedPlacesMax) edits.shift();
 }
 
 function beginWorld(memory: LoopMemory): void {
@@ -217,12 +250,12 @@ function beginWorld(memory: LoopMemory): void {
 
 /** The last result of a call, if the call may not be made once more: it repeats what is known. */
 export function findOver(
-  { seen, newsAt, worldFrom }: LoopMemory,
+  { pastCalls, newsAt, worldFrom }: LoopMemory,
   call: number,
   { repeats }: LoopSettings,
   habit: Habit | undefined,
 ): PastCall | undefined {
-  const last = seen.findLast((past) => past.call === call);
+  const last = pastCalls.findLast((past) => past.call === call);
   if (last === undefined || last.world < worldFrom || (last.ok && last.at < newsAt)) return undefined;
   const { ok, times, waitedMs, chances } = last;
   const mayStart = last.unready || habit === 'poll' || waitedMs > 0;
@@ -231,8 +264,8 @@ export function findOver(
 }
 
 /** Whether the last call asked again for something that is not ready, without waiting. */
-export function isImpatient({ seen }: LoopMemory, habit: Habit | undefined): boolean {
-  const last = seen.at(-1);
+export function isImpatient({ pastCalls }: LoopMemory, habit: Habit | undefined): boolean {
+  const last = pastCalls.at(-1);
   return last !== undefined && last.times >= impatientTimes && (last.unready || habit === 'poll');
 }
 

@@ -15,13 +15,13 @@ export interface RefusedCall {
 }
 
 /** Equal for calls that differ in volatile fields only. */
-export function callKey({ call, fingerprint }: Action): number {
+export function keyOfCall({ call, fingerprint }: Action): number {
   return call ?? fingerprint;
 }
 
 /** Returns how often an action was refused before; 0 if its retry time has come or the turn is the same. */
 export function countRefusals(refused: readonly RefusedCall[], action: Action, atMs: number): number {
-  const key = callKey(action);
+  const key = keyOfCall(action);
   const call = refused.find(({ fingerprint }) => fingerprint === key);
   if (call === undefined || isRetryDue(call, atMs)) return 0;
   return action.turnId !== undefined && action.turnId === call.turn ? 0 : call.times;
@@ -30,7 +30,7 @@ export function countRefusals(refused: readonly RefusedCall[], action: Action, a
 /** Records a refused call. */
 export function recordRefusal(refused: RefusedCall[], action: Action, retryAtMs: number, atMs: number): void {
   const { name, turnId } = action;
-  const fingerprint = callKey(action);
+  const fingerprint = keyOfCall(action);
   if (fingerprint === 0) return;
   const turn = turnId ?? null;
   const call = refused.find((candidate) => candidate.fingerprint === fingerprint);

@@ -51,9 +51,20 @@ const volatileWord = new RegExp(
   'i',
 );
 const unitAfter = /^ ?([mun\u00b5]?s|secs?|seconds?|mins?|minutes?|hours?)\b/;
-/** A word before a number that makes the number a duration or the number of a process. */
-const nameBefore =
-  /^(p?pid|process|took|(.*[_-])?(duration|elapsed|time)([_-]?(ms|s|secs?|seconds|millis))?|.*[_-](ms|secs?|seconds))$/i;
+/** Hashes of words before a number that make the number a duration or the number of a process. */
+const measureNames = new Set(
+  ['pid', 'ppid', 'process', 'took', 'duration', 'elapsed', 'time', 'secs', 'seconds', 'ms']
+    .flatMap((name) => [name, ...['ms', '_ms', '_secs', '_seconds'].map((unit) => `${name}${unit}`)])
+    .flatMap((name) => [hashWord(name), hashWord(`${name}:`)]),
+);
+
+/** The hash of a word as `scanText` makes it. */
+function hashWord(word: string): number {
+  let hash = basis;
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ (word.charCodeAt(at) | 32), prime);
+  return hash;
+}
+
 /** Seconds or milliseconds since 1970, from 2001 to 2033. */
 const clockTime = /^1\d{9}(\d{3})?(\.\d+)?$/;
 /** The rest of a path below a folder for temporary files, and a part of it that is made at random. */
@@ -89,7 +100,7 @@ function dropOverwritten(text: string): string {
 
 /** Hashes a text. A long text counts by its beginning, end and length. */
 function addText(walk: HashWalk, whole: string, ok: boolean): void {
-  const text = whole.length <= overwrittenMax && whole.includes('\r') ? dropOverwritten(whole) : whole;
+  const text = walk.length + whole.length <= overwrittenMax && whole.includes('\r') ? dropOverwritten(whole) : whole;
   const { length } = text;
   const available = Math.max(markLengthMax - walk.length, shareMin);
   if (length <= available) scanText(walk, text, 0, length);
@@ -114,7 +125,9 @@ function scanText(walk: HashWalk, text: string, start: number, end: number): voi
   let { exact, loose, hasStableWords } = walk;
   const { numbers } = walk;
   let quoteEnd = 0;
-  let [lastStart, lastEnd] = [start, start];
+  let lastWord = 0;
+  let lastStart = start;
+  let lastEnd = start;
   for (let at = start; at < end; ) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? kinds[code]! : letter;
@@ -136,17 +149,22 @@ function scanText(walk: HashWalk, text: string, start: number, end: number): voi
         digits > 0 &&
         !walk.raw &&
         (plain
-          ? isMeasured(text, at, stop, lastStart, lastEnd)
-          : volatileWord.test(text.slice(at, Math.min(stop, at + 64))) || isChunkId(text, at, lastStart, lastEnd));
+          ? (at - lastEnd <= 4 && measureNames.has(lastWord)) ||
+            isMeasured(text, at, stop) ||
+            isChunkId(text, at, lastStart, lastEnd)
+          : volatileWord.test(text.slice(at, Math.min(stop, at + 64))));
       if (!varies) {
         hasStableWords = true;
         if (plain && digits > 0 && numbers !== undefined && numbers.length < numbersMax)
           numbers.push(Number.parseFloat(text.slice(at, Math.min(stop, at + 15))));
       }
       exact = Math.imul(exact ^ (varies ? blank : word), prime);
-      [lastStart, lastEnd] = [at, stop];
+      lastWord = word;
+      lastStart = at;
+      lastEnd = stop;
       at = stop;
-      if (digits === 0 && !walk.raw && isTemporaryFolder(text, lastStart, stop)) {
+      const follows = stop < end ? text.charCodeAt(stop) : 0;
+      if ((follows === 47 || follows === 92) && digits === 0 && !walk.raw && isTemporaryFolder(text, lastStart, stop)) {
         temporaryPath.lastIndex = stop + 1;
         const part = temporaryPath.exec(text)?.[0] ?? '';
         if (randomPart.test(part)) at = Math.min(end, stop + 1 + part.length);
@@ -171,13 +189,11 @@ function scanText(walk: HashWalk, text: string, start: number, end: number): voi
   walk.hasStableWords = hasStableWords;
 }
 
-/** Whether a number is a duration, a clock time or the number of a process. */
-function isMeasured(text: string, at: number, stop: number, lastStart: number, lastEnd: number): boolean {
+/** Whether a number has the unit of a duration, or is a clock time. */
+function isMeasured(text: string, at: number, stop: number): boolean {
   const next = text.charCodeAt(stop);
   if ((next === 32 || next === 0xb5) && unitAfter.test(text.slice(stop, stop + 10))) return true;
-  if (stop - at >= 10 && clockTime.test(text.slice(at, stop))) return true;
-  if (lastEnd === lastStart || at - lastEnd > 4 || lastEnd - lastStart > 40) return false;
-  return nameBefore.test(text.slice(lastStart, lastEnd).replace(/[.:+-]+$/, ''));
+  return stop - at >= 10 && clockTime.test(text.slice(at, stop));
 }
 
 /** Codex begins each output with "Chunk ID: 2d6416", which may have no letter. */
@@ -189,14 +205,16 @@ function isChunkId(text: string, at: number, lastStart: number, lastEnd: number)
   );
 }
 
+const temporaryFolders = new Set(['tmp', 'temp', 'folders', 't']);
+
 /** Whether the word between two places is a folder of temporary files, and a path goes on after it. */
 function isTemporaryFolder(text: string, start: number, stop: number): boolean {
-  const [before, after] = [text.charCodeAt(start - 1), text.charCodeAt(stop)];
-  if ((after !== 47 && after !== 92) || (before !== 47 && before !== 92)) return false;
-  return stop - start <= 7 && /^(tmp|temp|folders|t)$/i.test(text.slice(start, stop));
+  if (stop - start > 7) return false;
+  const before = text.charCodeAt(start - 1);
+  return (before === 47 || before === 92) && temporaryFolders.has(text.slice(start, stop).toLowerCase());
 }
 
-/** How much of a text is searched for words, and the longest text with carriage returns that is read like a terminal. */
+/** How much of a text is searched for words; and the characters of a value up to which it is read like a terminal. */
 const wordsLength = 1_000;
 const overwrittenMax = 200_000;
 const numbersMax = 4;
@@ -204,10 +222,15 @@ const numbersMax = 4;
 const retryableWords =
   /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN/i;
 /** Words of errors of what starts up. */
-const startingWords =
-  /ECONNREFUSED|connection refused|((failed|unable|could not) to|could ?n.t) connect|\b503\b|\b(pending|queued|in.progress|not (yet )?ready|starting( up)?)\b/i;
+const startingWords = new RegExp(
+  [
+    'ECONNREFUSED|connection refused|((failed|unable|could not) to|could ?n.t) connect|\\b503\\b',
+    '\\b(pending|queued|in.progress|not (yet )?ready|starting( up)?)\\b',
+  ].join('|'),
+  'i',
+);
 /** Words of a short answer that says that something is not ready yet. */
-const unreadyLength = 400;
+const unreadyLength = 200;
 const unreadyWords = new RegExp(
   [
     '\\b(status|state|phase|is|still|currently|job|build|server)\\W{1,6}(?:\\w+ )?',

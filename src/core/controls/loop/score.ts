@@ -21,27 +21,36 @@ const answerLengthMin = 50;
 const sameRequestThreshold = 0.5;
 
 /** Scores a settled call before it is recorded. */
-export function scoreCall(memory: LoopMemory, settled: SettledCall, newness: Newness, settings: LoopSettings): Score {
+export function scoreCall(
+  memory: LoopMemory,
+  settled: SettledCall,
+  newness: Newness,
+  settings: LoopSettings,
+  before: PastCall | undefined,
+): Score {
   const { mark } = settled;
   if (newness === 'waited' || newness === 'allowed' || (newness === 'nothing' && mark.ok)) return noRepeat;
-  return mark.ok ? scoreSuccess(memory, settled, newness, settings) : scoreFailure(memory, settled, newness, settings);
+  return mark.ok
+    ? scoreSuccess(memory, settled, newness, settings, before)
+    : scoreFailure(memory, settled, newness, settings);
 }
 
 function scoreFailure(memory: LoopMemory, settled: SettledCall, newness: Newness, settings: LoopSettings): Score {
   const { mark, name, call } = settled;
   if (mark.retryable === true || mark.unready === true) return noRepeat;
   const same = countAlike(
-    memory.seen,
+    memory.pastCalls,
     (past) => !past.ok && past.name === name && past.loose === mark.loose && !isProgress(memory, past, mark),
   );
   if (newness === 'same') {
-    const again = countAlike(memory.seen, (past) => past.call === call && !past.ok);
+    const again = countAlike(memory.pastCalls, (past) => past.call === call && !past.ok);
     return { evidence: 'same_failure', points: settings.errorPoints, ...again };
   }
   if (same.times > 1) return { evidence: 'same_error', points: settings.errorPoints, ...same };
   // The same test after an edit, with another failure: the edit did something.
-  if (memory.seen.some((past) => past.call === call && !past.ok && isProgress(memory, past, mark))) return noRepeat;
-  const failures = countAlike(memory.seen, (past) => !past.ok && past.name === name);
+  if (memory.pastCalls.some((past) => past.call === call && !past.ok && isProgress(memory, past, mark)))
+    return noRepeat;
+  const failures = countAlike(memory.pastCalls, (past) => !past.ok && past.name === name);
   if (isNearRepeat(memory, settled, settings))
     return { evidence: 'near_error', points: settings.nearErrorPoints, ...failures };
   return { evidence: 'other_error', points: settings.otherErrorPoints, ...failures };
@@ -52,30 +61,34 @@ function isProgress({ editedAt }: LoopMemory, past: PastCall, mark: ResultMark):
   return past.exact !== mark.exact && past.at < editedAt;
 }
 
-function scoreSuccess(memory: LoopMemory, settled: SettledCall, newness: Newness, settings: LoopSettings): Score {
+function scoreSuccess(
+  memory: LoopMemory,
+  settled: SettledCall,
+  newness: Newness,
+  settings: LoopSettings,
+  before: PastCall | undefined,
+): Score {
   const { mark, name, call, effect } = settled;
-  const { seen } = memory;
+  const { pastCalls } = memory;
   if (newness === 'same') {
-    const same = countAlike(seen, (past) => past.call === call && past.ok && past.exact === mark.exact);
-    return seen.at(-1)?.call === call
+    const same = countAlike(pastCalls, (past) => past.call === call && past.ok && past.exact === mark.exact);
+    return pastCalls.at(-1)?.call === call
       ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
       : { evidence: 'same_cycle', points: settings.cyclePoints, ...same };
   }
   // The same result as before, and in between only calls of which nobody knows what they did.
-  const known = countAlike(
-    seen,
-    (past) => past.call === call && past.ok && past.exact === mark.exact && past.at >= memory.editedAt,
-  );
-  if (known.times > 1 && effect !== 'change')
+  const isKnown = (past: PastCall) =>
+    past.call === call && past.ok && past.exact === mark.exact && past.at >= memory.editedAt;
+  if (before !== undefined && effect !== 'change' && pastCalls.some(isKnown))
     return { ...noRepeat, evidence: 'same_cycle', weak: settings.cyclePoints };
   // A change is told by its input: its constant answer says nothing. A changed count or a longer log is news.
-  if (effect === 'change' || effect === 'nothing' || seen.some((past) => past.call === call)) return noRepeat;
+  if (effect === 'change' || effect === 'nothing' || before !== undefined) return noRepeat;
   if (settled.likeness >= sameRequestThreshold && isKnownAnswer(memory, name, mark)) {
-    const same = countAlike(seen, (past) => past.name === name && past.ok && past.exact === mark.exact);
+    const same = countAlike(pastCalls, (past) => past.name === name && past.ok && past.exact === mark.exact);
     return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same };
   }
   if (isNearRepeat(memory, settled, settings))
-    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: seen.length };
+    return { evidence: 'near_call', points: settings.nearCallPoints, times: 2, first: pastCalls.length };
   return noRepeat;
 }
 
@@ -87,7 +100,7 @@ function isNearRepeat({ recurs }: LoopMemory, { likeness }: SettledCall, setting
 /** Whether a tool returned this answer twice before; short answers are inconclusive. */
 export function isKnownAnswer(memory: LoopMemory | null, name: string, { ok, exact, length }: ResultMark): boolean {
   if (memory === null || !ok || length < answerLengthMin) return false;
-  return countAlike(memory.seen, (past) => past.name === name && past.ok && past.exact === exact).times > 2;
+  return countAlike(memory.pastCalls, (past) => past.name === name && past.ok && past.exact === exact).times > 2;
 }
 
 const noRepeat: Score = Object.freeze({ evidence: 'news', points: 0, times: 1, first: 0 });

@@ -76,7 +76,7 @@ interface EditedPlace {
 
 /** The past calls and turns of a task; created at the first call or text that could be repeated. */
 export interface LoopMemory {
-  seen: PastCall[];
+  pastCalls: PastCall[];
   turns: Turn[];
   /** Settled calls, and the number of the last one that brought something new. */
   settled: number;
@@ -84,7 +84,8 @@ export interface LoopMemory {
   /** Changes with a new input so far, and the first world that is like the present one. */
   world: number;
   worldFrom: number;
-  /** The number of the last call that is known to have changed something. */
+  /** The number of the last call that may have changed something, and of the last one that is known to have done so. */
+  changedAt: number;
   editedAt: number;
   edits: EditedPlace[];
   /** Turns in a row that only repeat calls, and those of them whose repeats are certain. */
@@ -131,12 +132,13 @@ export function initialLoop(): LoopState {
 /** Returns the memory of a state, and creates it if absent. */
 export function ensureMemory(state: LoopState, atMs: number): LoopMemory {
   state.memory ??= {
-    seen: [],
+    pastCalls: [],
     turns: [],
     settled: 0,
     newsAt: 0,
     world: 0,
     worldFrom: 0,
+    changedAt: 0,
     editedAt: 0,
     edits: [],
     repeating: 0,

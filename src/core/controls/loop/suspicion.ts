@@ -22,7 +22,7 @@ export function findSuspicion(
   settings: LoopSettings,
   findHabit: (name: string) => Habit | undefined,
 ): LoopHint | undefined {
-  const last = memory.seen.at(-1);
+  const last = memory.pastCalls.at(-1);
   const points = sumPoints(memory);
   if (countBits(memory.apologies) >= textsMin)
     return { counters: { name: '', evidence: 'same_words', times: textsMin, points, strong: 1 } };
@@ -37,23 +37,23 @@ export function findSuspicion(
   if (!isPlain && !strong) return undefined;
   const { name, evidence, times, of, says } = memory.turns.at(-1)!;
   const stale = memory.turns.filter((turn) => turn.points > 0).length;
-  const seen = { name, evidence, times, of, stale, turns: memory.turns.length, points };
-  return { counters: { ...seen, ...(says && { says }), ...(strong && { strong: 1 }) } };
+  const facts = { name, evidence, times, of, stale, turns: memory.turns.length, points };
+  return { counters: { ...facts, ...(says && { says }), ...(strong && { strong: 1 }) } };
 }
 
 /** Five of the last six calls failed, or six of the last ten, and the last turn repeats something. */
-function keepsFailing({ seen, turns }: LoopMemory): boolean {
+function keepsFailing({ pastCalls, turns }: LoopMemory): boolean {
   if (turns.length < turnsMin || turns.at(-1)!.evidence === 'other_error') return false;
-  const failuresOf = (calls: typeof seen) =>
+  const failuresOf = (calls: typeof pastCalls) =>
     calls.filter(
       ({ ok, reached, retryable, unready, waitedMs }) => !ok && reached && !retryable && !unready && waitedMs === 0,
     ).length;
-  return failuresOf(seen.slice(-10)) >= 6 || failuresOf(seen.slice(-6)) >= 5;
+  return failuresOf(pastCalls.slice(-10)) >= 6 || failuresOf(pastCalls.slice(-6)) >= 5;
 }
 
 /** Most of the last texts nearly repeat earlier ones, and most of the last answers are short. */
-function keepsSaying({ seen, turns, recurring }: LoopMemory): boolean {
-  const short = seen.slice(-8).filter(({ length }) => length < shortAnswerMax).length;
+function keepsSaying({ pastCalls, turns, recurring }: LoopMemory): boolean {
+  const short = pastCalls.slice(-8).filter(({ length }) => length < shortAnswerMax).length;
   return turns.length >= turnsMin && countBits(recurring) >= textsMin && short >= textsMin;
 }
 

@@ -3,12 +3,12 @@
 import type { TextObserved } from '../../event.ts';
 import type { LoopSettings } from '../../settings.ts';
 import { nothingNew, somethingNew } from './output-streak.ts';
-import { compareCall, type Habit, type Newness, recordCall, type SettledCall } from './past-calls.ts';
+import { compareWithPast, type Habit, type Newness, recordPastCall, type SettledCall } from './past-calls.ts';
 import { scoreCall } from './score.ts';
 import { ensureMemory, type LoopMemory, type LoopState, type Turn } from './state.ts';
 
 /** Turns in a row that only repeat calls end the task, if at least half of them repeat for certain. */
-export const repeatingTurnsMax = 10;
+const repeatingTurnsMax = 10;
 const certainRepeatsMin = repeatingTurnsMax / 2;
 
 /** Records a proposed call. After a result the call starts a new turn; otherwise it runs in parallel. */
@@ -33,34 +33,26 @@ export function recordSettledCall(
   memory.answered = true;
   if (habit === 'off') return;
   const { name, call, mark, reached, atMs } = settled;
-  if (mark.ok && hasFailure(memory) && memory.seen.findLast((past) => past.call === call)?.ok === false) {
-    clearFailurePoints(memory, name);
-  }
-  const comparison = compareCall(memory, settled, settings, habit);
+  const before = memory.pastCalls.findLast((past) => past.call === call);
+  if (mark.ok && before?.ok === false) clearFailurePoints(memory, name);
+  const comparison = compareWithPast(memory, settled, settings, habit, before);
   const { newness } = comparison;
-  const { evidence, points, weak, times, first } = scoreCall(memory, settled, newness, settings);
-  const sinceMs = memory.seen[first]?.atMs ?? atMs;
-  const of = memory.seen.length - first + 1;
-  recordCall(memory, settled, comparison);
+  const { evidence, points, weak, times, first } = scoreCall(memory, settled, newness, settings, before);
+  const sinceMs = memory.pastCalls[first]?.atMs ?? atMs;
+  const of = memory.pastCalls.length - first + 1;
+  recordPastCall(memory, settled, comparison);
   // A failure ends a row of alike texts: the words are the same, the work is not.
   const isNothing = newness === 'nothing' || (newness === 'same' && mark.ok);
   state.between = Math.max(state.between, isNothing || !reached ? nothingNew : somethingNew);
   countRepeats(memory, newness);
+  if (mark.ok && evidence === 'news') {
+    placeTurn(memory, newsTurn, settings);
+    return;
+  }
   const secs = Math.round((atMs - sinceMs) / 1000);
-  const isNews = evidence === 'news' && mark.ok;
   const { says } = mark;
-  const turn = {
-    evidence,
-    points,
-    name,
-    failed: !mark.ok,
-    times,
-    of,
-    secs,
-    ...(weak && { weak }),
-    ...(says && { says }),
-  };
-  placeTurn(memory, isNews ? newsTurn : turn, settings);
+  const turn = { evidence, points, name, failed: !mark.ok, times, of, secs };
+  placeTurn(memory, { ...turn, ...(weak && { weak }), ...(says && { says }) }, settings);
 }
 
 /** Counts turns in a row that only repeat calls. */
@@ -135,12 +127,6 @@ function placeTurn(memory: LoopMemory, turn: Turn, settings: LoopSettings): void
   while (turns.length > settings.turns) turns.shift(); // A reloaded policy may count fewer turns.
 }
 
-/** Whether any remembered call failed. */
-function hasFailure({ seen: pastCalls }: LoopMemory): boolean {
-  for (const { ok } of pastCalls) if (!ok) return true;
-  return false;
-}
-
 /** The points of the last turns. */
 export function sumPoints({ turns }: LoopMemory): number {
   let points = 0;
@@ -156,7 +142,7 @@ export function weigh({ points, weak = 0 }: Turn): number {
 /** Whether the last turn may cause a hint. A refused call halts the task by its repetition. */
 export function mayActOnLastTurn(memory: LoopMemory, settings: LoopSettings): boolean {
   const last = memory.turns.at(-1);
-  if (last === undefined || weigh(last) === 0 || memory.seen.at(-1)?.reached === false) return false;
+  if (last === undefined || weigh(last) === 0 || memory.pastCalls.at(-1)?.reached === false) return false;
   return !last.failed || mayActOnLastCall(memory, settings);
 }
 
@@ -164,9 +150,9 @@ export function mayActOnLastTurn(memory: LoopMemory, settings: LoopSettings): bo
  * Whether the last call may cause a hint or a halt. A failure counts only after the failures that the tool may have
  * (R29): until then the count of the breaker decides.
  */
-export function mayActOnLastCall({ seen }: LoopMemory, { repeats }: LoopSettings): boolean {
-  const last = seen.at(-1);
+export function mayActOnLastCall({ pastCalls }: LoopMemory, { repeats }: LoopSettings): boolean {
+  const last = pastCalls.at(-1);
   if (last === undefined || last.ok) return true;
-  const failures = seen.filter(({ ok, reached, name }) => !ok && reached && name === last.name).length;
+  const failures = pastCalls.filter(({ ok, reached, name }) => !ok && reached && name === last.name).length;
   return failures >= Math.max(repeats, last.chances);
 }

@@ -20,7 +20,7 @@ const loopHalt = (actual: number) => ({
 
 test('the loop control has one state per task and starts with an empty state', () => {
   assert.deepEqual([control.name, control.scope], ['loop', 'task']);
-  assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, between: 0, refused: [], memory: null });
+  assert.deepEqual(control.initial(3), { alike: 0, likeness: 1, times: 1, between: 0, refused: [], memory: null });
 });
 
 test('alike texts in a row halt the task at the window, and the halt reports the smallest similarity', () => {
@@ -39,6 +39,19 @@ test('alike texts in a row halt the task at the window, and the halt reports the
   }
   const counters = { actual: 3, limit: 3, similarity: 0.9, threshold: 0.9 };
   assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
+});
+
+test('the same text halts the task the fourth time, with other texts in between', () => {
+  const task = bindControl(control);
+  for (const times of [1, 1, 2, 1, 3, 3]) {
+    task.tell({ type: 'text-observed', atMs: 0, similarity: 0.2, times });
+    assert.equal(task.check(), allow, `${times}`);
+  }
+  task.tell({ type: 'text-observed', atMs: 0, similarity: 0.2, times: 4 });
+  const counters = { actual: 4, limit: 3, similarity: 0.9, threshold: 0.9 };
+  assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
+  task.tell({ type: 'text-observed', atMs: 0, similarity: 0.2 });
+  assert.equal(task.check(), allow, 'another text');
 });
 
 test('a call that was refused twice halts the task when proposed a third time unchanged', () => {

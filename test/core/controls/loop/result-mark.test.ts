@@ -237,11 +237,106 @@ test('an error is retryable if its beginning names a transient failure', () => {
     ['rate limit reached', true],
     ['the request timed out', true],
     ['ECONNRESET', true],
-    [`${spaced(290)}timeout`, true],
-    [`${spaced(294)}timeout`, undefined],
+    [`${spaced(992)}timeout`, true],
+    [`${spaced(994)}timeout`, undefined],
     ['line 503 is wrong', undefined],
     ['HTTP 404', undefined],
   ];
   for (const [text, expected] of rows) assert.equal(retryable(text), expected, text);
   assert.equal(markResult('HTTP 503', true)?.retryable, undefined, 'a success is never');
+});
+
+test('a failure, and a short answer, may say that something is not ready yet', () => {
+  const rows: readonly (readonly [text: string, ofFailure: boolean, ofAnswer: boolean])[] = [
+    ['not ready', true, true],
+    ['status: pending', true, true],
+    ['{"state":"in_progress"}', true, true],
+    ['Job 7 is still running', false, true],
+    ['running', false, true],
+    ['connect ECONNREFUSED 127.0.0.1:80', true, false],
+    ['curl: (7) Failed to connect to localhost', true, false],
+    ['503 Service Unavailable', true, false],
+    ['tests are running in a loop', false, false],
+    ['3 pending items were listed', true, false],
+    ['no such file', false, false],
+    [`status: pending ${spaced(184)}`, true, true],
+    [`status: pending ${spaced(186)}`, true, false],
+  ];
+  for (const [text, ofFailure, ofAnswer] of rows) {
+    assert.equal(markResult(text, false)?.unready ?? false, ofFailure, `failure: ${text}`);
+    assert.equal(markResult(text, true)?.unready ?? false, ofAnswer, `answer: ${text}`);
+  }
+});
+
+test('the mark of a failure has its first numbers and its kind in words of a fixed list, a success has neither', () => {
+  const numbers = (text: string) => markResult(text, false)?.numbers;
+  assert.deepEqual(numbers('3 of 12 tests failed, 1.5 of 2.5 suites, 9 more'), [3, 12, 1.5, 2.5]);
+  assert.equal(numbers('no number'), undefined);
+  assert.deepEqual(numbers('at 10:01, in 5 ms, as 0xff1234, v1a: 7 errors'), [7]);
+  assert.deepEqual(numbers(`${'9'.repeat(400)} errors`), [999_999_999_999_999]);
+  const kinds: Readonly<Record<string, string | undefined>> = {
+    'String to replace not found in file.': 'old_string not found',
+    'bash: foo: command not found': 'command not found',
+    "ENOENT: no such file or directory, open '/home/ann/secret.txt'": 'no such file',
+    'EACCES: /root': 'permission denied',
+    'ECONNREFUSED 10.0.0.1': 'connection refused',
+    'the request timed out': 'timeout',
+    'HTTP 429': 'rate limit',
+    'SyntaxError: Unexpected token': 'syntax error',
+    'error TS2304: Cannot find name': 'type error',
+    '2 tests failed': 'failed tests',
+    'Exit code 1': 'exit code 1',
+    'it broke': undefined,
+  };
+  for (const [text, says] of Object.entries(kinds)) assert.equal(markResult(text, false)?.says, says, text);
+  assert.deepEqual(Object.keys(markResult('2 tests failed', true)!), ['ok', 'exact', 'loose', 'length']);
+});
+
+test('overwritten words, numbers of processes, clock times and random folders do not affect the mark', () => {
+  alike(exact, [
+    ['10 %\r50 %\rdone', '20 %\rdone'],
+    ['a\r\nb\r\n', 'a\nb\n'],
+    ['started with pid 4821', 'started with pid 77'],
+    ['duration_ms 12.5, 3 passed', 'duration_ms 99.1, 3 passed'],
+    ['at 1700000000 it was done', 'at 1700000999123 it was done'],
+    ['see /tmp/build-a1B2/log', 'see /tmp/build-Z9Y8/log'],
+    ['Chunk ID: 246416\nno', 'Chunk ID: 991234\nno'],
+  ]);
+  apart(exact, [
+    ['a\rb', 'a\rc'],
+    ['the id 4821 is there', 'the id 77 is there'],
+    ['see /tmp/build/log', 'see /tmp/other/log'],
+    ['at 170000000 it was done', 'at 170000099 it was done'],
+  ]);
+});
+
+test('a mark takes a bounded time for any text', () => {
+  const parts = [
+    ' ',
+    'a',
+    '1',
+    '.',
+    "'",
+    '"',
+    '\r',
+    '\r\n',
+    'a\rb\n',
+    'ms ',
+    '1 ',
+    '/tmp/',
+    'HTTP',
+    'test ',
+    'status ',
+    '1:',
+    '1.1.',
+    '\u200b',
+  ];
+  for (const part of [...parts, 'time_', 'abcdef1', 'is a ', 'in ', 'failed ', 'exit code ']) {
+    const text = part.repeat(100_000 / part.length);
+    const since = process.cpuUsage().user;
+    for (const value of [text, `tests ${text}!`, Array.from({ length: 256 }, () => text)]) {
+      for (const ok of [true, false]) assert.ok(markResult(value, ok));
+    }
+    assert.ok(process.cpuUsage().user - since < 1_000_000, JSON.stringify(part));
+  }
 });

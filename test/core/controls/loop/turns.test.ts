@@ -5,7 +5,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Counters, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeStop } from '../../../harness/control-story.ts';
+import { bindControl, makeAction, makePermit, makeStop } from '../../../harness/control-story.ts';
 
 /** A watched agent, a second per turn unless told otherwise. */
 function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
@@ -16,7 +16,7 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
     task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls !== undefined && { calls }) });
   const calls = (name: string, call: number) => task.tell({ type: 'call-observed', atMs, name, call });
   const gets = (name: string, call: number, text: string, ok = true, likeness = 0) =>
-    task.tell({ type: 'result-observed', atMs, name, call, result: markResult(text, ok)!, likeness });
+    task.tell({ type: 'result-observed', atMs, name, call, result: markResult(text, ok)!, likeness, effect: 'read' });
   const turns = () => task.cell.state.memory?.turns ?? [];
   return {
     ...task,
@@ -31,8 +31,10 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
     /** A call that a guard let through, and its result. */
     runs(name: string, fingerprint: number, text: string, ok = true) {
       atMs += turnMs;
-      task.decided(allow, { name, fingerprint }, atMs);
-      task.settled({ kind: 'success' }, { name, fingerprint }, { atMs, result: markResult(text, ok)! });
+      const call = { name, fingerprint, effect: 'read' } as const;
+      task.decided(allow, call, atMs);
+      const permit = { ...makePermit(makeAction(call)), atMs };
+      task.settled({ kind: 'success' }, call, { permit, atMs, result: markResult(text, ok)! });
     },
     refused: (name: string, fingerprint: number) => task.decided(makeStop('deny'), { name, fingerprint }, atMs),
     points: () => turns().map(({ points }) => points),
@@ -55,11 +57,24 @@ test('the memory of a first result is plain data without the text of the result'
   const agent = watched();
   agent.gets('read', 1, 'secret');
   const { exact, loose } = markResult('secret', true)!;
-  const call = { name: 'read', call: 1, reached: true, chances: 0, atMs: 50_000 };
+  const call = { name: 'read', call: 1, reached: true, chances: 0, atMs: 50_000, retryable: false, unready: false };
+  const place = { pauseMs: 0, at: 1, world: 0, times: 1, waitedMs: 0 };
   assert.deepEqual(agent.cell.state.memory, {
-    seen: [{ ...call, ok: true, exact, loose, length: 6, retryable: false }],
+    pastCalls: [{ ...call, ...place, ok: true, exact, loose, length: 6 }],
     turns: [{ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 }],
-    ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0, failingAgain: 0 },
+    ...{
+      settled: 1,
+      newsAt: 1,
+      world: 0,
+      worldFrom: 0,
+      changedAt: 0,
+      editedAt: 0,
+      edits: [],
+      repeating: 0,
+      repeats: 0,
+    },
+    ...{ idleFromMs: 50_000, pauseMs: 0, gaps: [], again: 0, recurring: 0, apologies: 0 },
+    ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0 },
   });
 });
 
@@ -72,8 +87,8 @@ test('a first text without a call is a turn with news', () => {
 test('repeated texts are counted without the seconds between the texts', () => {
   const agent = watched();
   for (let i = 0; i < 2; i++) agent.says(true, false);
-  const counters = { name: '', evidence: 'same_words', times: 3, of: 3, secs: 0, stale: 2, turns: 2 };
-  assert.deepEqual(agent.told(), { ...counters, actual: 16, limit: 24 });
+  const counters = { name: '', evidence: 'same_words', times: 3, of: 3, stale: 2, turns: 2, points: 16 };
+  assert.deepEqual(agent.told(), counters);
 });
 
 test('a text that is followed by a call is not a turn, even if the call has no result', () => {
@@ -117,7 +132,7 @@ test('of parallel calls with equal points the first one is reported', () => {
     for (const [name, call] of twins) agent.calls(name, call);
     for (const [name, call] of twins) agent.gets(name, call, 'same');
   }
-  assert.equal(agent.told()?.name, 'read');
+  assert.deepEqual([agent.told()?.name, agent.kinds().length], ['read', 8]);
 });
 
 test('a call that succeeds clears the points of its own failures, and of no other call', () => {
@@ -131,90 +146,128 @@ test('a call that succeeds clears the points of its own failures, and of no othe
   assert.deepEqual(agent.points(), [0, 3, 3, 2, 4, 0, 0, 0]);
 });
 
-test('a repeat is reported with its count, the number of calls and the duration', () => {
+test('a repeat is reported with its count and the number of calls, and is remembered with its duration', () => {
   const cycle = watched();
   for (let i = 0; i < 9; i++) cycle.turn('read', i % 2, `answer ${letter(i % 2)}`);
-  const counters = { name: 'read', evidence: 'same_cycle', times: 5, of: 9, secs: 8, stale: 7, turns: 9 };
-  assert.deepEqual(cycle.told(), { ...counters, actual: 14, limit: 24, poll_secs: 5 });
+  const counters = { name: 'read', evidence: 'same_cycle', times: 5, of: 9, stale: 7, turns: 9, points: 14 };
+  assert.deepEqual(cycle.told(), counters);
+  assert.equal(cycle.cell.state.memory?.turns.at(-1)?.secs, 8);
 
   const slow = watched({ notePoints: 1 }, 500_500);
   for (let i = 0; i < 2; i++) slow.turn('read', 1, 'same');
-  assert.equal(slow.told()?.secs, 501);
+  assert.equal(slow.cell.state.memory?.turns.at(-1)?.secs, 501);
 
   const errors = watched();
   errors.turn('read', 99, 'news');
   for (let i = 0; i < 5; i++) errors.turn('sql', i, 'no such row', false);
-  const { times, of, secs, stale, actual } = errors.told()!;
-  assert.deepEqual([times, of, secs, stale, actual], [5, 5, 4, 5, 18]);
+  const { times, of, stale, points } = errors.told()!;
+  assert.deepEqual([times, of, stale, points], [5, 5, 5, 18]);
 });
 
-test('turns of one point count towards hints and halts', () => {
-  const agent = watched({ notePoints: 1, haltPoints: 2, repeatPoints: 1 });
+test('turns of one point count towards hints and strong suspicions, and no points halt', () => {
+  const agent = watched({ notePoints: 1, cardPoints: 2, repeatPoints: 1 });
   for (let i = 0; i < 2; i++) agent.turn('read', 1, 'same');
-  assert.deepEqual([agent.halted(), agent.told()?.actual, agent.told()?.stale], [false, 1, 1]);
+  assert.deepEqual([agent.told()?.points, agent.told()?.stale, agent.told()?.strong], [1, 1, undefined]);
   agent.turn('read', 1, 'same');
-  assert.equal(agent.halted(), true);
+  assert.deepEqual([agent.told()?.points, agent.told()?.strong, agent.halted()], [2, 1, false]);
 
-  const row = watched({ refusePoints: 11, haltPoints: 99, cyclePoints: 1 });
-  for (let i = 0; i < 13; i++) row.turn('read', i % 2, `answer ${letter(i % 2)}`);
-  assert.equal(row.halted(), true);
+  const row = watched({ notePoints: 99, cardPoints: 99, cyclePoints: 1 });
+  for (let i = 0; i < 12; i++) {
+    assert.equal(row.halted(), false, `${i}`);
+    row.turn('read', i % 2, `answer ${letter(i % 2)}`);
+  }
+  assert.equal(row.halted(), true, 'a row of ten turns that only repeat does');
 });
 
-test('a turn with news never halts and gives no hint, whatever the earlier turns were', () => {
+test('a turn with news gives no hint, and ends a row of turns that only repeat', () => {
   const agent = watched();
-  for (let i = 0; i < 9; i++) agent.turn('read', 1, 'same');
-  assert.equal(agent.halted(), true);
-  agent.turn('read', 2, 'news');
+  for (let i = 0; i < 12; i++) agent.turn('read', i % 3, `answer ${letter(i % 3)}`);
+  assert.notEqual(agent.told(), undefined);
+  agent.turn('read', 9, 'news');
   assert.deepEqual([agent.halted(), agent.told()], [false, undefined]);
-  agent.turn('read', 2, 'news');
-  assert.equal(agent.halted(), true, 'and the next repeat is');
+  agent.turn('read', 9, 'news');
+  assert.notEqual(agent.told(), undefined, 'and the next repeat is told again');
+  for (let i = 0; i < 9; i++) {
+    assert.equal(agent.halted(), false, `${i}`);
+    agent.turn('read', i % 3, `answer ${letter(i % 3)}`);
+  }
+  assert.equal(agent.halted(), true);
 });
 
-test('a halt for errors needs five failures of the tool; successes, refusals and other tools do not count', () => {
+test('a row of turns that leave nothing halts only if half of the turns repeat for certain', () => {
+  const play = (isNew: (i: number) => boolean) => {
+    const agent = watched();
+    const quietly = (call: number) => {
+      agent.calls('echo', call);
+      const result = markResult(`said ${letter(call % 20)}`, true)!;
+      agent.tell({ type: 'result-observed', atMs: 50_000, name: 'echo', call, result, effect: 'nothing' });
+    };
+    for (let i = 0; i < 20; i++) {
+      quietly(isNew(i) ? 100 + i : i % 5);
+      if (agent.halted()) return i + 1;
+    }
+    return 0;
+  };
+  assert.equal(
+    play(() => true),
+    0,
+  );
+  assert.equal(
+    play(() => false),
+    10,
+    'five that are new, and five repeats',
+  );
+  assert.equal(
+    play((i) => i % 3 > 0),
+    0,
+    'a third of them',
+  );
+});
+
+test('a suspicion for errors needs five failures of the tool; successes, refusals and other tools do not count', () => {
   const between: Record<string, (agent: ReturnType<typeof watched>, i: number) => void> = {
     successes: (agent, i) => agent.turn('sql', 50 + i, `row ${letter(i)}`),
     'failures of another': (agent, i) => agent.turn('list', 50 + i, `${letter(i)} is gone`, false),
     refusals: (agent) => agent.refused('sql', 60),
   };
   for (const [name, act] of Object.entries(between)) {
-    const agent = watched({ haltPoints: 4 });
+    const agent = watched({ notePoints: 4 });
     agent.turn('sql', 1, 'no such row', false);
-    for (let i = 0; i < 5; i++) act(agent, i);
+    for (let i = 0; i < 4; i++) act(agent, i);
     agent.turn('sql', 2, 'no such row', false);
-    assert.equal(agent.halted(), false, name);
+    assert.equal(agent.told(), undefined, name);
     for (let i = 3; i < 6; i++) agent.turn('sql', i, 'no such row', false);
-    assert.equal(agent.halted(), true, name);
+    assert.equal(agent.told()?.evidence, 'same_error', name);
+    assert.equal(agent.halted(), false, name);
   }
 });
 
 test('a refused repeat is a turn of the same kind, does not halt and does not count as a run', () => {
-  const agent = watched({ haltPoints: 20 });
+  const agent = watched();
   agent.runs('read', 9, 'other');
-  for (let i = 0; i < 7; i++) agent.runs('read', 7, 'same');
-  const counters = { name: 'read', evidence: 'same_call', times: 7, of: 7, secs: 6, turns: 8 };
-  assert.deepEqual(agent.refusal('read', 7).counters, { ...counters, stale: 6, actual: 18, limit: 20, poll_secs: 5 });
+  for (let i = 0; i < 5; i++) agent.runs('read', 7, 'same');
+  const counters = { name: 'read', evidence: 'same_call', times: 5, secs: 4, limit: 5 };
+  assert.deepEqual(agent.refusal('read', 7).counters, counters);
   agent.refused('read', 7);
-  assert.deepEqual([agent.kinds().at(-1), agent.kinds().length], ['same_call', 9]);
+  assert.deepEqual([agent.kinds().at(-1), agent.kinds().length], ['same_call', 7]);
   assert.equal(agent.halted(), false);
-  const { times, of, stale } = agent.refusal('read', 7).counters;
-  assert.deepEqual([times, of, stale], [7, 7, 7]);
+  assert.deepEqual(agent.refusal('read', 7).counters, counters);
 });
 
-test('a call is refused only if the same call repeated the same result or error', () => {
-  const rows: readonly [name: string, act: (agent: ReturnType<typeof watched>, i: number) => void][] = [
-    ['others failed so', (agent, i) => agent.runs('sql', 1 + i, 'no such row', false)],
-    ['it failed in other ways', (agent, i) => agent.runs('sql', 1, `${letter(i)} is gone`, false)],
+test('a call is refused only if the same call repeated the same result, or failed', () => {
+  const rows: readonly (readonly [name: string, act: (agent: ReturnType<typeof watched>, i: number) => void])[] = [
+    ['others failed so', (agent, i) => agent.runs('sql', 2 + i, 'no such row', false)],
     ['it works now and then', (agent, i) => agent.runs('sql', 1, 'no such row', i % 2 > 0)],
-    ['others gave that', (agent, i) => agent.runs('sql', 1 + i, 'done')],
+    ['others gave that', (agent, i) => agent.runs('sql', 2 + i, 'done')],
     ['it gave something else', (agent, i) => agent.runs('sql', 1, `${letter(i)} is there`)],
   ];
   for (const [name, act] of rows) {
-    const agent = watched({ refusePoints: 0 });
+    const agent = watched();
     for (let i = 0; i < 5; i++) act(agent, i);
     assert.equal(agent.refusal('sql', 1), allow, name);
   }
-  const agent = watched({ refusePoints: 0 }, 200_000);
-  for (let i = 0; i < 5; i++) agent.runs('sql', 1, 'no such row', false);
+  const agent = watched({}, 11_000);
+  for (let i = 0; i < 5; i++) agent.runs('sql', 1, `${letter(i)} is gone`, false);
   const { kind, counters } = agent.refusal('sql', 1);
-  assert.deepEqual([kind, counters.evidence, counters.times, counters.secs], ['deny', 'same_error', 5, 800]);
+  assert.deepEqual([kind, counters.evidence, counters.times, counters.secs], ['deny', 'same_failure', 5, 44]);
 });

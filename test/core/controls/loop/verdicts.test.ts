@@ -6,7 +6,7 @@ import { loop } from '../../../../src/core/controls/loop/loop.ts';
 import { markResult } from '../../../../src/core/controls/loop/result-mark.ts';
 import type { LoopSettings } from '../../../../src/core/settings.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
-import { bindControl, makeStop } from '../../../harness/control-story.ts';
+import { bindControl, makeAction, makePermit, makeStop } from '../../../harness/control-story.ts';
 
 /** A guarded agent: what is decided about its calls, and what they bring. */
 function guarded(said: Partial<LoopSettings> = {}) {
@@ -15,7 +15,8 @@ function guarded(said: Partial<LoopSettings> = {}) {
     ...task,
     runs(action: Partial<Action>, text: string, ok = true, atMs = 0) {
       task.decided(allow, action, atMs);
-      task.settled({ kind: 'success' }, action, { atMs, result: markResult(text, ok)! });
+      const permit = { ...makePermit(makeAction({ effect: 'read', ...action })), atMs };
+      task.settled({ kind: 'success' }, {}, { permit, atMs, result: markResult(text, ok)! });
     },
     says: (recurs: boolean) => task.tell({ type: 'text-observed', atMs: 0, similarity: 0, recurs, calls: true }),
     kinds: () => (task.cell.state.memory?.turns ?? []).map(({ evidence }) => evidence),
@@ -29,11 +30,11 @@ const read = { name: 'read', fingerprint: 7 };
 test('a changed habit of a tool in the policy applies at once to a stored state', () => {
   const rows = [
     ['off', 'allow'],
-    ['wait', 'allow'],
-    ['page', 'deny'],
+    ['poll', 'allow'],
+    ['read', 'deny'],
   ] as const;
   const agent = guarded();
-  for (let i = 0; i < 8; i++) agent.runs(read, 'same');
+  for (let i = 0; i < 5; i++) agent.runs(read, 'same');
   for (const [habit, kind] of rows) {
     const anew = bindControl(loop({ ...defaultSettings.loop, tools: { read: habit } }));
     anew.cell.state = agent.cell.state;
@@ -41,10 +42,27 @@ test('a changed habit of a tool in the policy applies at once to a stored state'
   }
 });
 
-test('a poll is allowed again once the poll interval has passed since the last poll', () => {
+test('a poll is refused the thirteenth time, and is allowed again a minute after the last poll', () => {
   const agent = guarded({ tools: { read: 'poll' } });
-  for (let i = 0; i < 8; i++) agent.runs(read, 'same', true, 20_000);
-  assert.deepEqual([agent.judged(read, 24_999), agent.judged(read, 25_000)], ['deny', 'allow']);
+  for (let i = 1; i <= 12; i++) {
+    assert.equal(agent.judged(read, 20_000), 'allow', `${i}`);
+    agent.runs(read, 'same', true, 20_000);
+  }
+  assert.deepEqual([agent.judged(read, 79_999), agent.judged(read, 80_000)], ['deny', 'allow']);
+  const { evidence, times } = (agent.judge(read, 20_000) as Stop).counters;
+  assert.deepEqual([evidence, times], ['unready', 12]);
+});
+
+test('a failure that waiting may fix is left to the breaker, unless it is one of a thing that is not ready', () => {
+  for (const [text, kind] of [
+    ['HTTP 429 Too Many Requests', 'allow'],
+    ['connect ECONNREFUSED', 'deny'],
+    ['it broke', 'deny'],
+  ] as const) {
+    const agent = guarded();
+    for (let i = 0; i < 12; i++) agent.runs(read, text, false);
+    assert.equal(agent.judged(read), kind, text);
+  }
 });
 
 test('a refusal counts as a repeat of the earlier result, or as a failure if there is none', () => {
@@ -53,6 +71,7 @@ test('a refusal counts as a repeat of the earlier result, or as a failure if the
   known.runs({ ...read, fingerprint: 8 }, 'other');
   known.decided(deny, read);
   assert.deepEqual(known.kinds(), ['news', 'news', 'same_cycle']);
+  assert.equal(known.cell.state.memory?.pastCalls.at(-1)?.reached, false);
 
   const unknown = guarded();
   unknown.says(true);
@@ -96,20 +115,27 @@ test('a call of a guarded agent that keeps failing is refused and does not halt 
   assert.deepEqual([agent.judged(call), agent.check()], ['deny', allow]);
 });
 
-test('a watched agent halts on repeated turns, and on one more attempt of a call that keeps failing', () => {
-  const rows = [
-    [true, 9],
-    [false, 6],
-  ] as const;
-  for (const [ok, times] of rows) {
+test('a watched agent halts on one more attempt of a call that keeps bringing the same, or keeps failing', () => {
+  for (const ok of [true, false]) {
     const agent = guarded();
     const call = { atMs: 0, name: 'read', call: 7 };
-    for (let i = 1; i <= times; i++) {
+    for (let i = 1; i <= 6; i++) {
       assert.equal(agent.check(), allow, `${i}`);
       agent.tell({ type: 'call-observed', ...call });
-      if (ok || i < times) agent.tell({ type: 'result-observed', ...call, result: markResult('same', ok)! });
+      if (i < 6) agent.tell({ type: 'result-observed', ...call, result: markResult('same', ok)! });
     }
     const { kind, code, control, counters } = agent.check() as Stop;
-    assert.deepEqual([kind, code, control, counters.name], ['halt', 'tool_loop', 'loop', 'read']);
+    assert.deepEqual([kind, code, control, counters.name, counters.times], ['halt', 'tool_loop', 'loop', 'read', 5]);
   }
+});
+
+test('a halt counts the times since the last news or change only', () => {
+  const story = (...results: readonly (readonly [text: string, ok: boolean])[]) => {
+    const agent = guarded();
+    for (const [text, ok] of results) agent.runs(read, text, ok);
+    return (agent.judge(read) as Stop).counters?.times;
+  };
+  const [same, broken] = [['same', true] as const, ['it broke', false] as const];
+  assert.equal(story(['a', true], ['b', true], ...Array(5).fill(same)), 5);
+  assert.equal(story(same, ...Array(5).fill(broken)), 5);
 });
