@@ -116,7 +116,7 @@ export interface LoopSettings {
   readonly windowSize: number;
   /** Tokens of each output that are compared. @default 512 */
   readonly tokenCap: number;
-  /** Whether a row of alike outputs continues across calls that brought nothing new. @default true */
+  /** Whether a row of alike outputs continues across calls that brought nothing new. @default false */
   readonly rowAcrossCalls: boolean;
   /** Times that an unchanged call is refused; the next repeat halts the task. @default 2 */
   readonly refusedRepeats: number;

@@ -94,6 +94,7 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
   const isEdited = task.open.some((each) => each.id === event.id && isSameCall(each.edit, event));
   if (open !== undefined || isEdited || isSameCall(session.state.delegations[event.id], event))
     return { decision: pass };
+  settleLostPatches(context, task, event);
   const call = makeProposedCall(context, task, event);
   const own = findProtected(context, event);
   if (own !== undefined) return { decision: protectOwn(context, task, event, call, own) };
@@ -108,6 +109,16 @@ async function decideOnce(context: HookContext, session: LockedSession, event: M
     await publishCall(context, session, { ...event, input }, admitted.permit);
   }
   return result;
+}
+
+/** Codex reports no end of a patch that cannot be applied: the next patch shows that it failed. */
+function settleLostPatches({ runtime, reportsTurns }: HookContext, task: LoadedTask, { tool, id }: MarkedCall): void {
+  if (reportsTurns || tool !== 'apply_patch') return;
+  const lost = task.open.filter((open) => open.name === tool && open.id !== id);
+  task.open = task.open.filter((open) => !lost.includes(open));
+  const error = { name: 'ToolError', message: 'the patch could not be applied' };
+  for (const { name, isShared, permit } of lost)
+    settleDetached(runtime, task.node, makeCallTarget(runtime, { tool: name, isShared }), permit, { error });
 }
 
 /** What a call would change of Switchgear itself, if that is protected. */

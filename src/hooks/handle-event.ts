@@ -3,7 +3,7 @@
 import { hookPromptsMax } from '../core/limits.ts';
 import { proposeDetached, refuseDetached, settleDetached } from '../guard/entries/detached-call.ts';
 import { endHookedCalls } from '../guard/entries/hooked-calls.ts';
-import { fingerprint, type Runtime, removeInput, requestId } from '../guard/internal.ts';
+import { fingerprint, observe, type Runtime, removeInput, requestId } from '../guard/internal.ts';
 import { decideCall, makeCallTarget, makeProposedCall, recordOpenCall } from './decide-call.ts';
 import { endSubagent, handleDelegationEnd } from './delegations.ts';
 import {
@@ -43,6 +43,10 @@ export async function handleEvent(context: HookContext, event: HookEvent): Promi
         const task = await findOrBeginTask(context, session, event.agent, event.agentType);
         task.modelTurn++;
         await cancelOpenCalls(context, session, task, false);
+        for (const { id, tool: name, input, output } of event.rejected ?? []) {
+          observe(context.runtime, task.node, { type: 'tool_use', id, name, input });
+          observe(context.runtime, task.node, { type: 'tool_result', id, ok: false, output });
+        }
         return haltDecisionOf(task) ?? consumeNote(task) ?? pass;
       });
     case 'subagent-started':

@@ -29,6 +29,8 @@ interface Seen {
 }
 
 const slowTurnMs = 6_000;
+/** A runaway agent on a model that needs no time at all would be some calls further before it is ended. */
+const hastyTurnMs = 100;
 /** Stories that are played at once. */
 const width = 2;
 
@@ -161,6 +163,8 @@ function follow(script: Script, turnMs: number): Told {
           wrong.push(`turn ${step} did not show ${JSON.stringify(shows)}: ${showed.slice(0, 600)}`);
         moves.push(script.next(showed).value);
       }
+      // Hooks cannot end every CLI: this one learns it as the result of a call, and obeys.
+      if (showed.includes('Switchgear halted')) return { text: 'I stop here.' };
       const now = moves[Math.min(step, moves.length - 1)]!;
       if (typeof now === 'string') return { text: now, ...(turnMs > 0 && { afterMs: turnMs }) };
       const { calls, says, afterMs = 0 } = now;
@@ -180,7 +184,8 @@ const policy = 'preset = "coding"\n';
 let ports = 20_000;
 
 async function play(folder: string, { client, story, surface }: Job): Promise<Seen> {
-  const told = follow(story.script(client, ports++), surface === 'slow' ? slowTurnMs : 0);
+  const turnMs = surface === 'slow' ? slowTurnMs : story.kind === 'bad' ? hastyTurnMs : 0;
+  const told = follow(story.script(client, ports++), turnMs);
   const isOwn = ({ errand }: Asked) => (errand !== undefined) === (story.isErrand === true);
   const on = await stage(client, folder, (asked) => (isOwn(asked) ? told.turn(asked) : sendOut(asked, client)), {
     prompt: 'Do what is to be done here.',

@@ -21,6 +21,9 @@ export interface CodexSessionReader extends Reader {
 /** Built-in tools of Codex that its stream does not report. */
 const unstreamedTools: ReadonlySet<string> = new Set(['view_image', 'get_goal', 'create_goal', 'update_goal']);
 
+/** The output of a patch that could not be applied. */
+const failedPatch = /^apply_patch verification failed\b/;
+
 /** Creates a reader of a rollout file of Codex. */
 export function codexSessionReader({ besideStream = false }: SessionReaderOptions = {}): CodexSessionReader {
   let thread: string | undefined;
@@ -71,6 +74,14 @@ export function codexSessionReader({ besideStream = false }: SessionReaderOption
   function readUnstreamed(item: JsonObject): readonly AgentEvent[] {
     const id = asText(item.call_id);
     if (id === undefined) return noEvents;
+    // The stream has no patch that could not be applied.
+    if (item.type === 'custom_tool_call' && item.name === 'apply_patch') heldBackCalls.set(id, item);
+    if (item.type === 'custom_tool_call_output') {
+      const patch = heldBackCalls.get(id);
+      const output = asText(item.output) ?? asText(asObject(item.output).content);
+      if (patch === undefined || output === undefined || !failedPatch.test(output)) return noEvents;
+      return [...readItem(patch), { type: 'tool_result', id, ok: false, output, ...ownerFields() }];
+    }
     if (item.type === 'function_call') {
       if (unstreamedTools.has(textOf(item.name))) return readItem(item);
       heldBackCalls.set(id, item);

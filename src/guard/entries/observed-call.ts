@@ -4,6 +4,7 @@
  */
 
 import { createWeighedKeys, getOrCreate, type Weight } from '../../core/bounded.ts';
+import { nameError } from '../../core/controls/loop/effect.ts';
 import { callSitesMax, foreignChangesPollMs } from '../../core/limits.ts';
 import type { Stop } from '../../core/verdict.ts';
 import { releaseBreaker } from '../breakers/breaker-registry.ts';
@@ -95,7 +96,11 @@ export function createCallObserver(runtime: Runtime): CallObserver {
         if (call.settled) return undefined;
         if (ending === undefined) settleEnding(runtime, call, { cancelled: true });
         else
-          settleEnding(runtime, call, ending.ok ? { value: ending.output } : { error: makeToolError(ending.output) });
+          settleEnding(
+            runtime,
+            call,
+            ending.ok ? { value: ending.output } : { error: makeToolError(name, ending.output) },
+          );
         const { phase, streak } = site.breaker?.cell.state ?? {};
         return phase === 'open' ? streak : undefined;
       },
@@ -111,8 +116,9 @@ function weighBreaker({ breakers, store }: Runtime, key: string): Weight {
 }
 
 /** The error of a failed call, without a stack. */
-function makeToolError(output: unknown): { readonly name: string; readonly message: string } {
-  return { name: 'ToolError', message: typeof output === 'string' ? output.slice(0, 500) : '' };
+function makeToolError(tool: string, output: unknown): { readonly name: string; readonly message: string } {
+  const message = typeof output === 'string' ? output.slice(0, 500) : '';
+  return { name: nameError(tool, message), message };
 }
 
 /** Converts a stop of an `abort` or `confirm` rule to a halt, because the call does not wait for an answer. */

@@ -4,7 +4,7 @@ import { type Action, type Cost, cancelled, type Outcome } from '../../core/acti
 import type { Ending } from '../../core/classify.ts';
 import { classify, firstText, noLists, peek, readError } from '../../core/classify.ts';
 import { saysNothingFound } from '../../core/controls/loop/effect.ts';
-import { markProgress } from '../../core/controls/loop/past-calls.ts';
+import { markError } from '../../core/controls/loop/past-calls.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Usage } from '../../ports/prices.ts';
@@ -32,7 +32,8 @@ export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOpti
   return classify(ending, breaker?.settings ?? noLists, atMs, (name, message) => {
     const mark = errorMark(name, message);
     const memory = task?.cells.loop?.state.memory ?? null;
-    return memory === null ? mark.loose : markProgress(memory, call.permit.action.name, mark);
+    const { action, atMs: beganMs } = call.permit;
+    return memory === null ? mark.exact : markError(memory, action, mark, atMs - beganMs);
   });
 }
 

@@ -41,8 +41,8 @@ export function markEffect(
   const found = readEffect(tool, input);
   const { edit } = found;
   if (edit === undefined) return found === unknownEffect ? undefined : (found as Omit<typeof found, 'edit'>);
-  const after = fingerprint('edit', edit.after);
-  const marks = edit.before === undefined ? { after } : { before: fingerprint('edit', edit.before), after };
+  const after = hashWhole(edit.after);
+  const marks = edit.before === undefined ? { after } : { before: hashWhole(edit.before), after };
   return { effect: 'change', edit: marks };
 }
 
@@ -170,6 +170,11 @@ function hashText(text: string, seed: number, length: number): number {
   let hash = seed;
   for (let at = 0; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), prime);
   return hash;
+}
+
+/** Hashes a whole text: two versions of a file may differ in one character. */
+function hashWhole(text: string): number {
+  return mix(hashText(text, basis, text.length), text.length) | 0 || 1;
 }
 
 /** Hashes a text; a long text by its beginning, its end and its length. */

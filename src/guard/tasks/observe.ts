@@ -66,10 +66,12 @@ function applyObservation(runtime: Runtime, task: TaskState, observation: Observ
     case 'tool_result': {
       const seen = takeTrackedCall(task, observation.id);
       if (seen === undefined) break; // A guarded call settles itself; the result of an unseen call cannot be compared.
-      const { id, output, ok = true, tookMs = atMs - seen.atMs } = observation;
+      const { id, output, ok = true, tookMs: reportedMs } = observation;
+      const tookMs = Number.isFinite(reportedMs) ? Number(reportedMs) : atMs - seen.atMs;
       const { name, call, does } = seen;
-      const isEmptySearch = !ok && does?.searches === true && saysNothingFound(output);
-      const result = markResult(output, ok || isEmptySearch);
+      // A search that found nothing has no result, whatever words say so.
+      const isEmptySearch = does?.searches === true && saysNothingFound(output);
+      const result = isEmptySearch ? markResult('', true) : markResult(output, ok);
       const likeness = compareCall(task, id, result);
       if (result === undefined) break; // The result is unknown.
       const event: { -readonly [K in keyof ResultObserved]: ResultObserved[K] } = {

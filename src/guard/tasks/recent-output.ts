@@ -75,14 +75,17 @@ export function recentOutputOf(task: TaskState): RecentOutput {
 export function recordText(task: TaskState, text: string, settings: LoopSettings): Omit<TextObserved, 'atMs'> {
   const output = recentOutputOf(task);
   const words = tokenize(text, settings.tokenCap);
-  const similarity = output.words === undefined ? -1 : jaccard(output.words, words);
+  // A short answer to a prompt that comes again and again, such as that of a heartbeat, is none of a row.
+  const isReply = output.asked && words.length < wordsMin;
+  const similarity = output.words === undefined || isReply ? -1 : jaccard(output.words, words);
   const { nearThreshold } = settings;
   const recurs = words.length >= wordsMin && maxSimilarity(words, output.texts, nearThreshold) >= nearThreshold;
   if (words.length >= wordsMin) pushBounded(output.texts, words);
-  if (task.cells.loop !== undefined && endsRow(task.cells.loop.state, output.asked)) output.since = [];
+  if (task.cells.loop !== undefined && endsRow(task.cells.loop.state, settings.rowAcrossCalls && !output.asked))
+    output.since = [];
   const isAlike = (other: Int32Array) => jaccard(other, words) >= settings.similarityJaccardThreshold;
   // A text that is nearly the same as none of the last ones is alike to none of them.
-  const mayBeAlike = recurs || (words.length > 0 && words.length < wordsMin);
+  const mayBeAlike = recurs || (!isReply && words.length > 0 && words.length < wordsMin);
   const times = mayBeAlike ? output.since.filter(isAlike).length + 1 : 1;
   pushBounded(output.since, words);
   const { asked } = output;

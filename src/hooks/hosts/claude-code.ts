@@ -14,6 +14,7 @@ import {
   makeFailedEnding,
   noAnswer,
   type Payload,
+  type RejectedCall,
   readObjectField,
   readOrigin,
   readTextField,
@@ -46,10 +47,12 @@ function read(payload: Payload): HookEvent {
     case 'PostToolUseFailure':
       return readCallEnded(
         payload,
-        payload.is_interrupt === true ? { cancelled: true } : makeFailedEnding(readTextField(payload, 'error') ?? ''),
+        payload.is_interrupt === true
+          ? { cancelled: true }
+          : makeFailedEnding(readTextField(payload, 'error') ?? '', payload),
       );
     case 'PostToolBatch':
-      return { type: 'batch-ended', ...origin };
+      return { type: 'batch-ended', ...origin, rejected: readRejected(payload) };
     case 'SubagentStart':
       return agent === undefined ? { type: 'other' } : { type: 'subagent-started', ...origin, agent };
     case 'SubagentStop':
@@ -63,6 +66,17 @@ function read(payload: Payload): HookEvent {
     default:
       return { type: 'other' };
   }
+}
+
+/** The calls of a turn that Claude Code refused before any hook. */
+function readRejected({ tool_calls: calls }: Payload): readonly RejectedCall[] {
+  return (Array.isArray(calls) ? (calls as readonly Payload[]) : []).flatMap((call) => {
+    const output = readTextField(call, 'tool_response') ?? '';
+    const id = readTextField(call, 'tool_use_id');
+    const tool = readTextField(call, 'tool_name');
+    const isRejected = id !== undefined && tool !== undefined && output.startsWith('<tool_use_error>');
+    return isRejected ? [{ id, tool, input: call.tool_input, output }] : [];
+  });
 }
 
 /** The payload of a subagent names the file of the conversation; the subagent's own file is in a folder beside it. */

@@ -37,7 +37,7 @@ function read(payload: Payload): HookEvent {
   const isError = readObjectField(payload, 'tool_response').isError === true;
   // The payload has no exit code, so a failure is recognised by the output.
   const isFailed = isError || looksLikeFailure(output, readTextField(payload, 'tool_name') ?? '');
-  const ending = isFailed ? makeFailedEnding(textOf(output)) : undefined;
+  const ending = isFailed ? makeFailedEnding(textOf(output), payload) : undefined;
   const ended = {
     type: 'call-ended',
     ...readOrigin(payload),

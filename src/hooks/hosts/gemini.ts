@@ -46,7 +46,7 @@ function read(payload: Payload): HookEvent {
         type: 'call-ended',
         ...origin,
         ...readCall(payload),
-        ending: readEnding(readObjectField(payload, 'tool_response')),
+        ending: readEnding(payload, readObjectField(payload, 'tool_response')),
       };
     case 'AfterAgent':
       return { type: 'stopped', ...origin, background: 0 };
@@ -74,16 +74,16 @@ function readProxyName(context: Payload): string | undefined {
 const contentBounds = { characters: textLengthMax, entries: textLengthMax };
 
 /** Gemini reports a failing command as a success, with its exit code in the text for the model. */
-function readEnding(response: Payload): CallEndedEvent['ending'] {
+function readEnding(payload: Payload, response: Payload): CallEndedEvent['ending'] {
   const { error, llmContent } = response;
   const text = textOf(llmContent ?? '', contentBounds);
   if (error !== undefined && error !== null) {
     const { message } = readObjectField(response, 'error');
-    return makeFailedEnding(typeof message === 'string' ? message : text);
+    return makeFailedEnding(typeof message === 'string' ? message : text, payload);
   }
   // Process ids differ each time, so they are removed before results are compared.
   const shown = text.replace(/^Process Group PGID: .*$/m, '');
-  return /^Exit Code: [1-9]/m.test(text) ? makeFailedEnding(shown) : { value: shown };
+  return /^Exit Code: [1-9]/m.test(text) ? makeFailedEnding(shown, payload) : { value: shown };
 }
 
 function answer(event: HookEvent, decision: HookDecision): HookAnswer {

@@ -3,7 +3,16 @@
 import type { Reader } from '../../agents/reading/reader.ts';
 import { asSessionId } from '../../agents/reading/session-id.ts';
 import type { Ending } from '../../core/classify.ts';
+import { nameError } from '../../core/controls/loop/effect.ts';
 import type { HookHalt } from '../../supervisor/hook-mailbox.ts';
+
+/** A call that the host refused by itself. */
+export interface RejectedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly output: string;
+}
 
 interface EventOrigin {
   /** The host's id of the conversation. */
@@ -63,6 +72,8 @@ export interface CallEndedEvent extends CallFields {
 /** All calls of one model turn have ended. */
 export interface BatchEndedEvent extends EventOrigin {
   readonly type: 'batch-ended';
+  /** Calls that the host refused by itself, before any hook: an edit whose text is not in the file. */
+  readonly rejected?: readonly RejectedCall[];
 }
 
 export interface SubagentEvent extends EventOrigin {
@@ -162,6 +173,6 @@ export function readOrigin(payload: Payload): EventOrigin {
 }
 
 /** The ending of a failed call, with an error without a stack. */
-export function makeFailedEnding(text: string): Ending {
-  return { error: { name: 'ToolError', message: text.slice(0, 500) } };
+export function makeFailedEnding(text: string, payload: Payload): Ending {
+  return { error: { name: nameError(readTextField(payload, 'tool_name') ?? '', text), message: text.slice(0, 500) } };
 }

@@ -53,7 +53,6 @@ const namedPresets = {
   // Suspects almost no good run.
   cautious: {
     loop: {
-      row_across_calls: false,
       turns: 16,
       note_points: 14,
       card_points: 28,
@@ -67,6 +66,7 @@ const namedPresets = {
     circuit_breaker: { failure_threshold: 3 },
     task: { max_tool_calls: 25 },
     loop: {
+      row_across_calls: true,
       window_size: 2,
       turns: 12,
       note_points: 8,

@@ -7,8 +7,8 @@ import { loopsLeftCallsMax } from '../../../src/core/limits.ts';
 import { createSwitchgear } from '../../../src/index.ts';
 
 /** Books on a task of which others refuse the calls of some tools. */
-function superviseWithHooks(theirs: readonly string[]) {
-  const gear = createSwitchgear({ env: {}, log: 'silent' });
+function superviseWithHooks(theirs: readonly string[], loop: Readonly<Record<string, unknown>> = {}) {
+  const gear = createSwitchgear({ env: {}, log: 'silent', policy: { loop } });
   const task = gear.startTask({ parent: null, limits: { maxToolCalls: 500 } });
   const accounting = accountEvents(gear, task, { isGuardedByHooks: (tool) => theirs.includes(tool) });
   let calls = 0;
@@ -74,9 +74,16 @@ test('a loop that only the texts of the agent show, which hooks do not get, is a
   assert.equal(accounting.halt, undefined);
 });
 
-test('the same text a fourth time, between calls that bring nothing new, is halted by the run', () => {
-  const { call, calls, accounting } = superviseWithHooks(['Search']);
+test('the same text a fourth time, between calls that bring nothing new, is halted by the run if the policy says so', () => {
   const says = ['I look into the garden once more.', 'The cellar may have an answer, so I go there.'];
-  while (call('Search', { query: 'garden' }, true, 'nothing grows there', says[calls() % 2])) assert.ok(calls() < 20);
-  assert.deepEqual([calls(), accounting.halt?.code], [7, 'output_loop']);
+  const play = (across: boolean, answer: string) => {
+    const { call, calls, accounting } = superviseWithHooks(['Search'], { row_across_calls: across });
+    while (call('Search', { query: 'garden' }, true, answer, says[calls() % 2])) assert.ok(calls() < 99);
+    return [calls(), accounting.halt?.code];
+  };
+  const [short, long] = ['nothing grows there', 'nothing grows there '.repeat(5)];
+  assert.deepEqual(play(true, long), [7, 'output_loop']);
+  assert.deepEqual(play(true, short), [18, 'output_loop'], 'a short answer is inconclusive twelve times');
+  assert.deepEqual(play(false, long), [6 + loopsLeftCallsMax, 'tool_loop'], 'the calls alone count');
+  assert.deepEqual(play(false, short), [13 + loopsLeftCallsMax, 'tool_loop']);
 });

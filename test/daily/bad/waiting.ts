@@ -33,7 +33,7 @@ export const endlessWaitStories: readonly BadStory[] = [
     name: 'waiting-refused-with-sleep',
     about: 'An agent sleeps ten seconds before each question to a server that never comes up.',
     kind: 'bad',
-    haltedBy: 13,
+    haltedBy: 14,
     steps: [
       { prompt: 'Bring up the API with docker compose and run the smoke request against /health.' },
       turn(

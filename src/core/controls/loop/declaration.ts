@@ -22,7 +22,11 @@ const loopFields = {
   }),
   window_size: wholeNumber('Outputs in a row that must be alike.', 3, 'lower', { min: 2, max: loopWindowMax }),
   token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, 'default', { max: tokensMax }),
-  row_across_calls: flag('Whether a row of alike outputs continues across calls that brought nothing new.', true, true),
+  row_across_calls: flag(
+    'Whether a row of alike outputs continues across calls that brought nothing new.',
+    false,
+    true,
+  ),
   refused_repeats: wholeNumber('Times that an unchanged call is refused; the next repeat halts the task.', 2, 'lower', {
     max: refusedCallsMax,
   }),

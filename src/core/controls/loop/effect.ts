@@ -6,8 +6,11 @@
 import { peek } from '../../classify.ts';
 import { commandLengthMax, loopHabitsMax } from '../../limits.ts';
 
-/** What a call does; `nothing` leaves nothing that a later call can read. */
-export type WorldEffect = 'change' | 'read' | 'nothing';
+/**
+ * What a call does; `nothing` leaves nothing that a later call can read, `command` is a shell command that may change
+ * something.
+ */
+export type WorldEffect = 'change' | 'command' | 'read' | 'nothing';
 
 /** The part of an input that decides what a call does. */
 export interface CallEffect {
@@ -79,6 +82,32 @@ function kindOf(tool: string): ToolKind | undefined {
   return kind;
 }
 
+/** Errors of built-in tools of agent CLIs that are no fault of the tool, with their names in policies. */
+const callersFaults: readonly (readonly [words: RegExp, name: string, tools?: readonly ToolKind[]])[] = [
+  [
+    /(?:doesn.t|does not) want to (?:proceed|take)|(?:rejected|denied|declined) by the user|user rejected/i,
+    'PermissionDenied',
+  ],
+  [/sibling tool call errored|inputvalidationerror/i, 'InvalidArguments'],
+  [
+    /has not been read|modified since|not found in file|exceeds maximum|matches of the string/i,
+    'InvalidArguments',
+    ['read', 'edit', 'write'],
+  ],
+  [/does not exist|no such file|ENOENT|not found/i, 'FileNotFound', ['read', 'search', 'edit', 'write']],
+  [/\b(?:status|code|http|error)\b\W{0,3}(?:code )?4(?!08|29)\d\d\b/i, 'ClientError', ['read', 'search']],
+];
+
+/** The name of an error of a tool by its text: that of a fault of the caller, or else of a failed tool. */
+export function nameError(tool: string, text: string): string {
+  const head = text.slice(0, wordsMax);
+  const kind = kindOf(tool);
+  const fault = callersFaults.find(
+    ([words, , tools]) => (tools === undefined || (kind !== undefined && tools.includes(kind))) && words.test(head),
+  );
+  return fault?.[1] ?? 'ToolError';
+}
+
 /** The effect of a call of which nothing is known. */
 export const unknownEffect: CallEffect = Object.freeze({});
 const changes: CallEffect = Object.freeze({ effect: 'change' });
@@ -112,7 +141,8 @@ const writingPart = />|<\(|`|\$\((?!\()|\s--output\b/;
 
 function readCommand(command: string | undefined): CallEffect {
   if (command === undefined || command.length > commandLengthMax) return changes;
-  const parts = unwrapShell(command)
+  const script = unwrapShell(command);
+  const parts = script
     .replace(quotedPart, (part) => (/^['"]-|^"[\s\S]*(?:`|\$\()/.test(part) ? part : blankPart(part)))
     .replace(harmlessOutput, ' ')
     .split(/&&|\|\||[;|&\n]/)
@@ -121,13 +151,21 @@ function readCommand(command: string | undefined): CallEffect {
   const does = (wanted: WorldEffect) => effects.includes(wanted);
   const last = parts.findLast((part) => part !== undefined && !silent.has(part.name));
   // A command that is not known to read may change something.
-  const effect = does('change') ? undefined : does('read') ? 'read' : 'nothing';
+  const effect = does('change') ? 'command' : does('read') ? 'read' : 'nothing';
   return {
-    ...(effect && { effect }),
+    effect,
     ...(last !== undefined && isSearch(last) && { searches: true }),
-    ...(parts.some((part) => part?.name === 'sleep') && { waits: true }),
+    ...(waitingWord.test(script) && { waits: true }),
   };
 }
+
+/** Words of commands that wait for something. */
+const waitingWord = new RegExp(
+  [
+    '(?:^|[\\s;&|(])(?:sleep|wait|watch|until|while|timeout)\\s',
+    '\\s(?:wait|watch|rollout status)\\b|--(?:wait|watch|timeout)\\b',
+  ].join('|'),
+);
 
 /** A quoted or escaped part of a command separates no commands; a line goes on after an escaped end. */
 const quotedPart = /\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g;
@@ -223,7 +261,7 @@ const lineWithoutNews = new RegExp(
     'exit(?:ed with)?[ -]?(?:code|status)?:? 1\\.?',
     '|(?:chunk id|wall time|original token count|command|directory|background pids|process group pgid|signal): .*',
     '|(?:output|error|stdout|stderr):(?: \\((?:empty|none)\\))?|\\(?(?:no output|empty|none)\\)?',
-    '|no (?:matches|files|results?)(?: were)?(?: found)?\\.?|0 (?:matches|results)|\\[\\]|\\{\\})$',
+    '|<\\/?[a-z_]+>|no (?:matches|files|results?)(?: were)?(?: found)?\\.?|0 (?:matches|results)|\\[\\]|\\{\\})$',
   ].join(''),
   'i',
 );

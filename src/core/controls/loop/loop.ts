@@ -78,7 +78,7 @@ function applyEvent(context: LoopContext, state: LoopState, event: ControlEvent)
       const memory = ensureMemory(state, event.atMs);
       const { call = 0, name } = event;
       const habit = findHabit(name);
-      memory.again = habit !== 'off' && findOver(memory, call, settings, habit) !== undefined ? call : 0;
+      memory.again = habit !== 'off' && findOver(memory, call, settings, habit, true) !== undefined ? call : 0;
       openTurn(memory);
       return;
     }
@@ -167,7 +167,7 @@ function recordResult(
 function checkRepetition({ settings, findHabit }: LoopContext, state: LoopState): Verdict {
   const { windowSize: limit, similarityJaccardThreshold: threshold } = settings;
   // Alike outputs in a row, or once more if other outputs came in between.
-  if (state.alike >= limit - 1 || (settings.rowAcrossCalls && state.times > limit)) {
+  if (state.alike >= limit - 1 || state.times > limit) {
     const isRow = state.alike >= limit - 1;
     const facts = { actual: isRow ? state.alike + 1 : state.times, similarity: isRow ? state.likeness : threshold };
     return makeStop('halt', 'output_loop', { ...facts, limit, threshold });
@@ -177,7 +177,7 @@ function checkRepetition({ settings, findHabit }: LoopContext, state: LoopState)
   const { again, repeating } = memory;
   const past = again === 0 ? undefined : memory.pastCalls.findLast(({ call }) => call === again);
   const habit = past && findHabit(past.name);
-  const over = past && findOver(memory, again, settings, habit);
+  const over = past && findOver(memory, again, settings, habit, true);
   if (over !== undefined) return makeStop('halt', 'tool_loop', describeOver(memory, over, settings, habit));
   if (!onlyRepeats(memory) || !mayActOnLastCall(memory, settings)) return allow;
   const last = memory.pastCalls.at(-1)!;

@@ -21,9 +21,9 @@ export function countOutput(state: LoopState, event: TextObserved, settings: Loo
   state.between = noCalls;
 }
 
-/** Whether the calls since the last output end a row: one brought something new, or a repeated prompt asked for it. */
-export function endsRow({ between }: LoopState, isRepeatedPrompt: boolean): boolean {
-  return between > (isRepeatedPrompt ? noCalls : nothingNew);
+/** Whether the calls since the last output end a row. */
+export function endsRow({ between }: LoopState, mayIncludeCalls: boolean): boolean {
+  return between > (mayIncludeCalls ? nothingNew : noCalls);
 }
 
 /** Ends the row of alike outputs. */

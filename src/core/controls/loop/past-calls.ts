@@ -3,6 +3,7 @@
  * came after a wait. The world counts: a call after a change with a new input is a new one.
  */
 
+import type { Action } from '../../action.ts';
 import { pastCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import type { WorldEffect } from './effect.ts';
@@ -51,6 +52,8 @@ const isNew: Comparison = Object.freeze({ newness: 'new', times: 1, waitedMs: 0 
 /** States of places in files that a task remembers; times between calls of which the usual one is computed. */
 export const editedPlacesMax = 32;
 export const gapsMax = 15;
+/** A shorter answer of an unknown tool is inconclusive. */
+const answerLengthMin = 100;
 /** A repeat after such a wait is polling. */
 const longWaitMs = 30_000;
 /** A repeat after such a wait does not count until the agent has waited for `waitsMs`. */
@@ -81,7 +84,9 @@ export function compareWithPast(
 /** A call with a new input. */
 function compareNewCall({ reached, mark, effect, waits, tookMs }: SettledCall): Comparison {
   if (!reached || (mark.ok && effect === 'nothing')) return { ...isNew, newness: 'nothing' };
-  return !mark.ok && waits && tookMs < longWaitMs ? { ...isNew, waitedMs: tookMs } : isNew;
+  return !mark.ok && (waits || mark.retryable === true) && tookMs >= shortWaitMs && tookMs < longWaitMs
+    ? { ...isNew, waitedMs: tookMs }
+    : isNew;
 }
 
 function compareResult(
@@ -91,20 +96,16 @@ function compareResult(
   habit: Habit | undefined,
 ): Comparison {
   const { call, mark, reached } = settled;
-  const { pastCalls, worldFrom, newsAt } = memory;
-  const earlier = mark.ok
-    ? pastCalls.findLast(
-        (past) => past.call === call && past.ok && past.exact === mark.exact && past.world >= worldFrom,
-      )
-    : findFailure(memory, call);
+  const { newsAt } = memory;
+  const earlier = mark.ok ? findSuccess(memory, settled) : findFailure(memory, call);
   if (earlier === undefined) return compareNewCall(settled);
   if (!reached) return { newness: 'same', times: earlier.times + 1, waitedMs: earlier.waitedMs };
   if (!mark.ok && isFalling(memory, call, mark)) return isNew;
   const { times, waitedMs } = earlier;
   const longest = longestPause(memory, earlier, settled.tookMs);
   if (habit === 'wait' && mark.ok) return { newness: 'waited', times, waitedMs };
-  // A failure that is asked for after a wait may be one of a thing that starts up.
-  if (mark.ok || mark.unready === true || settled.waits) {
+  // A failure after a wait may be one of a thing that starts up, or of a network that is away.
+  if (mark.ok || mark.unready === true || mark.retryable === true || settled.waits) {
     if (longest >= (mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs))
       return { newness: 'waited', times, waitedMs };
     if (longest >= shortWaitMs) {
@@ -114,8 +115,21 @@ function compareResult(
     }
   }
   const count = !mark.ok || earlier.at >= newsAt ? times + 1 : 1;
-  const mayStart = mark.unready === true || habit === 'poll' || (settled.waits && longest >= shortWaitMs);
+  const mayStart = mark.unready === true || habit === 'poll' || isInconclusive(settled);
   return { newness: mayStart && count <= unreadyTimes ? 'allowed' : 'same', times: count, waitedMs };
+}
+
+/** The last success of a call in this world, if its result is the same; in a world that came back, any such success. */
+function findSuccess({ pastCalls, world, worldFrom }: LoopMemory, { call, mark }: SettledCall): PastCall | undefined {
+  const isEqual = (past: PastCall) => past.call === call && past.ok && past.exact === mark.exact;
+  const last = pastCalls.findLast((past) => past.call === call && past.ok && past.world >= worldFrom);
+  if (last === undefined || isEqual(last)) return last;
+  return worldFrom < world ? pastCalls.findLast((past) => isEqual(past) && past.world >= worldFrom) : undefined;
+}
+
+/** Whether a short answer of an unknown tool says too little: "ok", after each of many moves. */
+export function isInconclusive({ effect, mark }: SettledCall): boolean {
+  return mark.ok && effect === undefined && mark.length < answerLengthMin;
 }
 
 /** The last result of a call in this world, if it is a failure. */
@@ -136,27 +150,19 @@ function isFalling({ pastCalls, worldFrom }: LoopMemory, call: number, { loose, 
 }
 
 /**
- * A number that is equal for equal errors of a tool until something is changed, or a number in the error falls: then
- * the count of equal errors begins anew.
+ * A number that is equal for equal errors of a tool until something is changed: then the count of equal errors begins
+ * anew. Errors after a wait, and those of what may still start up, are never equal.
  */
-export function markProgress(
-  { pastCalls, changedAt }: LoopMemory,
-  name: string,
-  { loose, numbers = [], unready }: ResultMark,
+export function markError(
+  { pastCalls, changedAt, settled }: LoopMemory,
+  { name, waits }: Pick<Action, 'name' | 'waits'>,
+  { exact, retryable, unready }: ResultMark,
+  tookMs: number,
 ): number {
-  const alike = pastCalls.filter(
-    (past) => past.name === name && !past.ok && past.loose === loose && past.at > changedAt,
-  );
-  // What starts up may be asked for some time.
-  if (unready === true && alike.length < unreadyTimes) return Math.imul(loose ^ changedAt, alike.length + 3) | 1;
-  const least = [...numbers];
-  for (const past of alike) {
-    past.numbers?.forEach((number, at) => {
-      least[at] = Math.min(least[at] ?? number, number);
-    });
-  }
-  const mix = (mark: number, number: number) => Math.imul(mark ^ Math.round(number * 1000), 0x01000193);
-  return least.reduce(mix, loose ^ changedAt) | 0 || 1;
+  if (tookMs >= shortWaitMs && (waits === true || retryable === true || unready === true)) return exact ^ settled || 1;
+  const isAlike = (past: PastCall) => past.name === name && !past.ok && past.exact === exact && past.at > changedAt;
+  const alike = unready === true ? pastCalls.filter(isAlike).length : unreadyTimes;
+  return Math.imul(exact ^ changedAt, alike < unreadyTimes ? alike + 3 : 1) || 1;
 }
 
 /** The longest wait since an earlier call. */
@@ -200,6 +206,7 @@ export function recordPastCall(
     world,
     times,
     waitedMs,
+    inconclusive: isInconclusive(settled),
   };
   memory.pastCalls.push(
     numbers === undefined && says === undefined
@@ -214,12 +221,15 @@ export function recordPastCall(
 /** Begins a new world after a change with a new input, or returns to an earlier world. */
 function recordChange(memory: LoopMemory, settled: SettledCall, newness: Newness): void {
   const { call, mark, effect, edit, reached } = settled;
-  if (!reached || (effect !== undefined && effect !== 'change')) return;
+  if (!reached || effect === 'read' || effect === 'nothing') return;
   if (edit !== undefined) {
     if (mark.ok) recordEdit(memory, edit, isRestored(memory, settled));
-  } else if ((mark.ok && newness === 'new') || !memory.pastCalls.some((past) => past.call === call && past.reached)) {
-    beginWorld(memory);
+    return;
   }
+  const known = memory.pastCalls.filter((past) => past.call === call && past.reached);
+  // The same input with the same result has done what it did before, if the result says enough.
+  const isSame = () => known.some(({ ok, exact }) => ok && exact === mark.exact) && !isInconclusive(settled);
+  if (known.length === 0 || (mark.ok && newness === 'new' && !isSame())) beginWorld(memory);
 }
 
 /** Whether an edit only brings back a state that the place had before, once more than it may. */
@@ -254,13 +264,16 @@ export function findOver(
   call: number,
   { repeats }: LoopSettings,
   habit: Habit | undefined,
+  isWatched = false,
 ): PastCall | undefined {
   const last = pastCalls.findLast((past) => past.call === call);
   if (last === undefined || last.world < worldFrom || (last.ok && last.at < newsAt)) return undefined;
-  const { ok, times, waitedMs, chances } = last;
-  const mayStart = last.unready || habit === 'poll' || waitedMs > 0;
-  const limit = Math.max(repeats, ok ? 0 : chances, mayStart ? unreadyTimes : 0);
-  return times >= limit || (mayStart && waitedMs >= waitsMs) ? last : undefined;
+  const { ok, times, waitedMs, chances, unready, inconclusive } = last;
+  const mayStart = unready || habit === 'poll';
+  // After the agent has waited for long enough, what does not start is asked for a few times more.
+  if (unready && waitedMs >= waitsMs) return times >= (isWatched ? 4 : 2) ? last : undefined;
+  const limit = Math.max(repeats, ok ? 0 : chances, mayStart || inconclusive ? unreadyTimes : 0);
+  return times >= limit ? last : undefined;
 }
 
 /** Whether the last call asked again for something that is not ready, without waiting. */

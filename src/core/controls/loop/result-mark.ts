@@ -113,7 +113,8 @@ function addText(walk: HashWalk, whole: string, ok: boolean): void {
   walk.length += length;
   const head = text.length <= wordsLength ? text : text.slice(0, wordsLength);
   if (ok) {
-    if (length <= unreadyLength && unreadyWords.test(head)) walk.unready = true;
+    // Some programs hide that a command failed.
+    if (length <= unreadyLength && (unreadyWords.test(head) || startingWords.test(head))) walk.unready = true;
     return;
   }
   if (retryableWords.test(head)) walk.retryable = true;
@@ -220,12 +221,12 @@ const overwrittenMax = 200_000;
 const numbersMax = 4;
 /** Words of errors that waiting may fix. */
 const retryableWords =
-  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN/i;
+  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN|transfer closed|unexpected eof|broken pipe|network is unreachable/i;
 /** Words of errors of what starts up. */
 const startingWords = new RegExp(
   [
     'ECONNREFUSED|connection refused|((failed|unable|could not) to|could ?n.t) connect|\\b503\\b',
-    '\\b(pending|queued|in.progress|not (yet )?ready|starting( up)?)\\b',
+    '\\b(pending|queued|in.progress|not (yet )?ready|starting( up)?|is locked|get lock|try again later)\\b',
   ].join('|'),
   'i',
 );
@@ -233,9 +234,9 @@ const startingWords = new RegExp(
 const unreadyLength = 200;
 const unreadyWords = new RegExp(
   [
-    '\\b(status|state|phase|is|still|currently|job|build|server)\\W{1,6}(?:\\w+ )?',
-    '(pending|queued|in.progress|starting|initiali[sz]ing|warming up|not (yet )?ready|running|building|waiting)\\b',
-    '|^\\W*(pending|queued|in.progress|starting|not (yet )?ready|running|waiting)\\W*$',
+    'in.?progress|pending|queued|provisioning|creating|initiali[sz]ing|activating|deploying|modifying|updating',
+    '|uploading|pulling|building|starting|warming.up|not.?(yet.)?ready|waiting|awaiting|required|"ready": ?false',
+    '|\\brunning\\b(?! \\d)|\\blocked\\b',
   ].join(''),
   'i',
 );

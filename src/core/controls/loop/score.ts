@@ -1,7 +1,7 @@
 /** Scores a settled call as a suspicion: which earlier call it resembles, and the points for it. */
 
 import type { LoopSettings } from '../../settings.ts';
-import type { Newness, SettledCall } from './past-calls.ts';
+import { isInconclusive, type Newness, type SettledCall } from './past-calls.ts';
 import type { ResultMark } from './result-mark.ts';
 import type { LoopEvidence, LoopMemory, PastCall } from './state.ts';
 
@@ -29,7 +29,9 @@ export function scoreCall(
   before: PastCall | undefined,
 ): Score {
   const { mark } = settled;
-  if (newness === 'waited' || newness === 'allowed' || (newness === 'nothing' && mark.ok)) return noRepeat;
+  if (newness === 'waited' || (newness === 'nothing' && mark.ok)) return noRepeat;
+  // A short answer that comes again is a suspicion, though no certainty.
+  if (newness === 'allowed' && (mark.unready === true || !isInconclusive(settled))) return noRepeat;
   return mark.ok
     ? scoreSuccess(memory, settled, newness, settings, before)
     : scoreFailure(memory, settled, newness, settings);
@@ -70,7 +72,7 @@ function scoreSuccess(
 ): Score {
   const { mark, name, call, effect } = settled;
   const { pastCalls } = memory;
-  if (newness === 'same') {
+  if (newness === 'same' || newness === 'allowed') {
     const same = countAlike(pastCalls, (past) => past.call === call && past.ok && past.exact === mark.exact);
     return pastCalls.at(-1)?.call === call
       ? { evidence: 'same_call', points: settings.repeatPoints, ...same }
@@ -82,7 +84,7 @@ function scoreSuccess(
   if (before !== undefined && effect !== 'change' && pastCalls.some(isKnown))
     return { ...noRepeat, evidence: 'same_cycle', weak: settings.cyclePoints };
   // A change is told by its input: its constant answer says nothing. A changed count or a longer log is news.
-  if (effect === 'change' || effect === 'nothing' || before !== undefined) return noRepeat;
+  if (effect === 'change' || effect === 'command' || effect === 'nothing' || before !== undefined) return noRepeat;
   if (settled.likeness >= sameRequestThreshold && isKnownAnswer(memory, name, mark)) {
     const same = countAlike(pastCalls, (past) => past.name === name && past.ok && past.exact === mark.exact);
     return { evidence: 'same_answer', points: settings.sameAnswerPoints, ...same };

@@ -47,6 +47,8 @@ export interface PastCall {
   /** How often it happened, with nothing new in between; and how long the agent has waited for a change. */
   readonly times: number;
   readonly waitedMs: number;
+  /** Whether its answer is too short to say much, and nobody knows what its tool does. */
+  readonly inconclusive: boolean;
   readonly numbers?: readonly number[];
   readonly says?: string;
 }
@@ -91,6 +93,8 @@ export interface LoopMemory {
   /** Turns in a row that only repeat calls, and those of them whose repeats are certain. */
   repeating: number;
   repeats: number;
+  /** Whether the current turn is among those repeats. */
+  isRepeat: boolean;
   /** When the last call or answer of a model ended, the time lost since, and earlier times between calls. */
   idleFromMs: number;
   pauseMs: number;
@@ -143,6 +147,7 @@ export function ensureMemory(state: LoopState, atMs: number): LoopMemory {
     edits: [],
     repeating: 0,
     repeats: 0,
+    isRepeat: false,
     idleFromMs: atMs,
     pauseMs: 0,
     gaps: [],

@@ -57,13 +57,16 @@ export function recordSettledCall(
 
 /** Counts turns in a row that only repeat calls. */
 function countRepeats(memory: LoopMemory, newness: Newness): void {
+  if (!memory.placed) memory.isRepeat = false;
   if (newness === 'new' || newness === 'waited' || newness === 'allowed') {
     memory.repeating = 0;
     memory.repeats = 0;
-  } else if (!memory.placed) {
-    memory.repeating++;
-    if (newness === 'same') memory.repeats++;
+    return;
   }
+  if (!memory.placed) memory.repeating++;
+  if (newness !== 'same' || memory.isRepeat) return;
+  memory.isRepeat = true;
+  memory.repeats++;
 }
 
 /** Whether the last turns only repeated calls whose results were known. */

@@ -12,28 +12,28 @@ import { bindControl } from '../../../harness/control-story.ts';
 
 const markText = (text: string, ok = true): ResultMark => markResult(text, ok)!;
 
-/** Tools that change something, or of which nobody knows; every other tool reads. */
-const effectOf = (name: string): WorldEffect =>
-  name === 'edit' || name === 'run' || name === 'test' ? 'change' : 'read';
+/** What a tool does by its name; every other tool reads. */
+const effects: Readonly<Record<string, WorldEffect | undefined>> = { edit: 'change', run: 'command', any: undefined };
+const effectOf = (name: string) => {
+  const effect = name in effects ? effects[name] : 'read';
+  return effect && { effect };
+};
 
 /** A watched agent: what it says, calls and gets, told turn by turn. */
 function watched(said: Partial<LoopSettings> = {}) {
   const control = loop({ ...defaultSettings.loop, ...said });
   const task = bindControl(control);
-  let atMs = 0;
+  const atMs = 0;
   const says = (recurs: boolean, calls?: boolean) =>
     task.tell({ type: 'text-observed', atMs, similarity: 0, recurs, ...(calls === undefined ? {} : { calls }) });
   const calls = (name: string, call: number) => task.tell({ type: 'call-observed', atMs, name, call });
   const gets = (name: string, call: number, result: ResultMark, likeness = 0) =>
-    task.tell({ type: 'result-observed', atMs, name, call, result, likeness, effect: effectOf(name) });
+    task.tell({ type: 'result-observed', atMs, name, call, result, likeness, ...effectOf(name) });
   return {
     ...task,
     says,
     calls,
     gets,
-    wait: (ms: number) => {
-      atMs += ms;
-    },
     turn(name: string, call: number, text: string, ok = true, likeness = 0) {
       calls(name, call);
       gets(name, call, markText(text, ok), likeness);
@@ -49,20 +49,36 @@ function watched(said: Partial<LoopSettings> = {}) {
 }
 
 test('the same call with the same result gives a hint the fifth time, and halts when it is seen a sixth time', () => {
-  const agent = watched();
-  for (let times = 1; times <= 5; times++) {
-    assert.equal(agent.told() !== undefined, false, `${times}`);
-    agent.turn('read', 7, 'nothing here');
-    assert.equal(agent.halted(), undefined, `${times}`);
+  const rows: readonly (readonly [name: string, length: number, ok: boolean, told: number, halts: number])[] = [
+    ['read', 2, true, 5, 6],
+    ['run', 2, true, 5, 6],
+    ['any', 100, true, 5, 6],
+    ['any', 99, true, 5, 13], // A short answer of an unknown tool says little.
+    ['any', 2, false, 5, 6],
+  ];
+  for (const [name, length, ok, ...expected] of rows) {
+    const agent = watched();
+    let told = 0;
+    for (let i = 1; i <= 20; i++) {
+      agent.calls(name, 7);
+      if (agent.halted() !== undefined) {
+        assert.deepEqual([told, i], expected, `${name} ${length}`);
+        const words = ok ? 'returned the same' : 'failed';
+        const limit = expected[1] - 1;
+        assert.match(
+          describeRepeat(agent.halted()!.counters),
+          new RegExp(`of '${name}' ${words} ${limit} times, with no`),
+        );
+        break;
+      }
+      agent.gets(name, 7, markText('o'.repeat(length), ok));
+      if (told > 0 || agent.told() === undefined) continue;
+      told = i;
+      const { evidence, times, of, points } = agent.told()!;
+      assert.deepEqual([evidence, times, of, points], ok ? ['same_call', 5, 5, 12] : ['same_failure', 5, 5, 18]);
+    }
+    assert.notEqual(agent.halted(), undefined, name);
   }
-  const { evidence, times, of, points } = agent.told()!;
-  assert.deepEqual([evidence, times, of, points], ['same_call', 5, 5, 12]);
-  agent.calls('read', 7);
-  assert.equal(
-    describeRepeat(agent.halted()!.counters),
-    "the same call of 'read' returned the same 5 times, with nothing new in between",
-  );
-  assert.deepEqual(agent.kinds(), ['news', 'same_call', 'same_call', 'same_call', 'same_call']);
 });
 
 test('new results and changing numbers are news; results that differ only in ids and times are repeats', () => {
@@ -81,10 +97,8 @@ test('new results and changing numbers are news; results that differ only in ids
   assert.equal(ids.halted()?.code, 'tool_loop');
 
   const wavers = watched();
-  let turns = 0;
-  for (; turns < 40 && wavers.halted() === undefined; turns++)
-    wavers.turn('price', 7, `the price is ${100 + (turns % 3)}`);
-  assert.equal(turns, 13, 'results that are all known are no news, as in a cycle of three calls');
+  for (let i = 0; i < 40; i++) wavers.turn('price', 7, `the price is ${100 + (i % 2)}`);
+  assert.deepEqual([wavers.halted(), wavers.points()], [undefined, 0], 'only the last result is repeated');
 });
 
 test('a result that differs in an item, a lone id, a log line, a list entry or a date is news to the same call', () => {
@@ -132,28 +146,27 @@ test('a value without readable content has no mark', () => {
   for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markResult(value, true), undefined);
 });
 
-test('a mark contains no text of its result, and the mark of a failure says if the failure is retryable', () => {
-  assert.deepEqual(Object.keys(markText('your code is 4821')), ['ok', 'exact', 'loose', 'length']);
-  const content = [{ type: 'text', text: 'HTTP 503: try later' }];
-  assert.equal(markResult({ isError: true, content }, false)?.retryable, true);
-  assert.equal(markResult(new Error('429 Too Many Requests'), false)?.retryable, true);
-  assert.equal(
-    markResult({ isError: true, content: [{ type: 'text', text: 'no such row' }] }, false)?.retryable,
-    undefined,
-  );
-});
-
-test('ten turns in a row that only repeat calls halt: a cycle of n halts at n + 10; news ends the row', () => {
+test('ten turns in a row that only repeat calls halt: a cycle of n halts at n + 10, one of changes at 2n - 1 + 10', () => {
   for (const length of [2, 3, 4, 5, 10]) {
-    const cycle = watched();
-    let turns = 0;
-    for (; turns < 60 && cycle.halted() === undefined; turns++) {
-      cycle.turn('t', turns % length, `answer ${'abcdefghij'[turns % length]}`);
+    const rows: readonly (readonly [name: string, size: number, halts: number])[] = [
+      ['t', 10, length + 10],
+      ['run', 10, 2 * length - 1 + 10],
+      ['edit', 10, 2 * length - 1 + 10],
+      ['any', 100, 2 * length - 1 + 10],
+      ['any', 99, 0], // Short answers of unknown tools say nothing, so each may have changed something.
+    ];
+    for (const [name, size, halts] of rows) {
+      const cycle = watched();
+      let turns = 0;
+      for (; turns < 60 && cycle.halted() === undefined; turns++) {
+        cycle.turn(name, turns % length, 'abcdefghij'[turns % length]!.repeat(size));
+      }
+      assert.equal(cycle.halted() === undefined ? 0 : turns, halts, `a cycle of ${length} of '${name}'`);
+      if (halts === 0) continue;
+      const { evidence, times } = cycle.halted()!.counters;
+      // A call of the shortest cycle comes a sixth time just then.
+      assert.deepEqual([evidence, times], halts === 12 ? ['same_call', 6] : ['same_cycle', 10]);
     }
-    assert.equal(turns, length + 10, `a cycle of ${length}`);
-    const { evidence, times } = cycle.halted()!.counters;
-    // A call of the shortest cycle comes a sixth time just then.
-    assert.deepEqual([evidence, times], length === 2 ? ['same_call', 6] : ['same_cycle', 10]);
   }
   const broken = watched();
   for (let i = 0; i < 60; i++) {
@@ -161,9 +174,6 @@ test('ten turns in a row that only repeat calls halt: a cycle of n halts at n + 
     broken.turn('t', isNew ? 100 + i : i % 3, `answer ${isNew ? 'klmnopqrst'[i % 10] : 'abc'[i % 3]}`);
   }
   assert.equal(broken.halted(), undefined, 'news now and then');
-  const patient = watched({ repeats: 20 });
-  for (let i = 0; i < 60; i++) patient.turn('run', i % 3, `answer ${'abc'[i % 3]}`);
-  assert.equal(patient.halted(), undefined, 'calls that may change something');
 
   const moved = watched();
   for (let i = 0; i < 5; i++) moved.turn('read', 7, 'same');
@@ -189,19 +199,6 @@ test('one error from many different calls is a strong suspicion from the fifth f
   assert.equal(strict.told(), undefined);
   strict.turn('sql', 5, 'Unknown column', false);
   assert.equal(strict.told()?.evidence, 'same_error');
-});
-
-test('different failures alone never halt, and retryable failures do not count', () => {
-  const differs = watched();
-  for (let i = 0; i < 40; i++) differs.turn('sql', i, `${'abcdefghij'[i % 10]}${'klmnopqrstu'[i % 11]} failed`, false);
-  assert.equal(differs.halted(), undefined);
-
-  const busy = watched();
-  for (let i = 0; i < 40; i++) {
-    busy.calls('api', i);
-    busy.gets('api', i, { ...markText('HTTP 503', false), retryable: true });
-  }
-  assert.equal(busy.points(), 0);
 });
 
 test('an observed call that failed five times, however worded, halts when the identical call is observed again', () => {
@@ -310,31 +307,6 @@ test('parallel calls are one turn, and one new result makes the turn news', () =
   assert.ok(agent.kinds().every((kind) => kind === 'news'));
 });
 
-test('polling and waiting tools may repeat calls as their habit allows', () => {
-  const polls = watched({ tools: { '*_state': 'poll' } });
-  for (let i = 0; i < 40; i++) {
-    polls.turn('job_state', 7, 'building');
-    polls.wait(30_000);
-    polls.judge({ name: 'other', fingerprint: 1 });
-  }
-  const rows = [
-    ['poll', 'the lights are red', 13],
-    ['wait', 'still here', 0],
-    ['off', 'anything', 0],
-    ['read', 'the lights are red', 6],
-    ['change', 'the lights are red', 6],
-  ] as const;
-  for (const [habit, text, halts] of rows) {
-    const agent = watched({ tools: { go: habit } });
-    let seen = 0;
-    for (; seen < 40 && agent.halted() === undefined; seen++) {
-      agent.calls('go', 7);
-      if (agent.halted() === undefined) agent.gets('go', 7, markText(text));
-    }
-    assert.equal(agent.halted() === undefined ? 0 : seen, halts, habit);
-  }
-});
-
 test('a new message from a person and declared progress reset the count and the points', () => {
   const agent = watched();
   for (let i = 0; i < 5; i++) agent.turn('read', 7, 'same');
@@ -355,22 +327,6 @@ test('a new message from a person and declared progress reset the count and the 
   assert.equal(tests.halted(), undefined);
 });
 
-test('the failures of a call are counted anew after a change with a new input', () => {
-  const agent = watched();
-  for (let i = 0; i < 12; i++) {
-    agent.turn('edit', 10 + i, 'edited');
-    agent.turn('test', 7, 'one test fails', false);
-    assert.equal(agent.halted(), undefined, `test ${i + 1}`);
-  }
-  const same = watched();
-  for (let i = 0; i < 5; i++) {
-    same.turn('test', 7, 'one test fails', false);
-    same.turn('read', 8 + i, `page ${'abcde'[i]}`);
-  }
-  same.calls('test', 7);
-  assert.equal(same.halted()?.code, 'tool_loop', 'what was read in between mends nothing');
-});
-
 test('a success clears the failures of its call, and a halt describes the call that halted', () => {
   const agent = watched();
   for (let i = 0; i < 4; i++) agent.turn('api', 7, 'refused', false);
@@ -383,24 +339,6 @@ test('a success clears the failures of its call, and a halt describes the call t
   over.calls('fetch', 7);
   const text = "the same call of 'fetch' failed 5 times, with no change in between";
   assert.equal(describeRepeat(over.halted()!.counters), text);
-});
-
-test('a call that keeps failing is refused for a minute; a call with retryable failures is not refused', () => {
-  const call = { name: 'api', fingerprint: 7 };
-  const failing = (mark: ResultMark) => {
-    const task = bindControl(loop(defaultSettings.loop));
-    for (let i = 0; i < 5; i++) {
-      task.decided(allow, call);
-      task.settled({ kind: 'failure', error: 'Error', errorFingerprint: 3 }, call, { result: mark });
-    }
-    return task;
-  };
-  const task = failing(markText('no such host', false));
-  const refusal = task.judge(call) as Stop;
-  assert.deepEqual([refusal.kind, refusal.retryAtMs], ['deny', 60_000]);
-  assert.equal((task.judge(call, 59_999) as Stop).kind, 'deny');
-  assert.equal(task.judge(call, 60_000), allow);
-  assert.equal(failing({ ...markText('busy', false), retryable: true }).judge(call), allow);
 });
 
 test('a call is judged by its own repeats alone, and may come again a minute after the last time', () => {
@@ -426,66 +364,6 @@ test('a policy with fewer turns shortens the remembered turns at once', () => {
   assert.equal(task.cell.state.memory!.turns.length, 4);
 });
 
-test('a call is refused the sixth time, and repeating the refused call twice halts the task', () => {
-  const control = loop(defaultSettings.loop);
-  const task = bindControl(control);
-  const call = { name: 'read', fingerprint: 7 };
-  let ran = 0;
-  for (;;) {
-    const verdict = task.judge(call);
-    if (verdict !== allow) break;
-    task.decided(allow, call);
-    task.settled({ kind: 'success' }, call, { result: markText('same') });
-    ran++;
-  }
-  assert.equal(ran, 5);
-  const refusal = task.judge(call) as Stop;
-  assert.deepEqual([refusal.kind, refusal.code, refusal.retryAtMs], ['deny', 'tool_loop', 60_000]);
-  assert.equal(task.judge({ ...call, fingerprint: 8 }), allow, 'another call passes');
-  task.decided(refusal, call);
-  assert.equal(task.judge(call).kind, 'deny');
-  assert.equal(task.check(), allow, 'a refusal halts by being repeated');
-  task.decided(refusal, call);
-  assert.equal((task.judge(call) as Stop).kind, 'halt', 'the eighth time');
-});
-
-test('alike outputs are not a loop if a call between had news or failed, or ran after a repeated prompt', () => {
-  const alike = { type: 'text-observed', atMs: 0, similarity: 1 } as const;
-  const outputs = (between: (agent: ReturnType<typeof watched>, i: number) => void, more = {}) => {
-    const agent = watched();
-    for (let i = 0; i < 4; i++) {
-      agent.tell({ ...alike, ...more });
-      if (agent.halted()?.code === 'output_loop') return i + 1;
-      between(agent, i);
-    }
-    return 0;
-  };
-  assert.equal(
-    outputs(() => {}),
-    2,
-  );
-  assert.equal(
-    outputs((agent) => agent.turn('read', 7, 'same')),
-    4, // The first call brought something.
-  );
-  assert.equal(
-    outputs((agent, i) => agent.turn('read', i, `news ${'abcd'[i]}`)),
-    0,
-  );
-  assert.equal(
-    outputs((agent) => agent.turn('read', 7, 'broken', false)),
-    0,
-  );
-  assert.equal(
-    outputs((agent) => agent.turn('read', 7, 'same'), { asked: true }),
-    0,
-  );
-  assert.equal(
-    outputs(() => {}, { asked: true }),
-    2,
-  );
-});
-
 test('the memory of calls and turns is bounded for any events', () => {
   const agent = watched();
   for (let i = 0; i < 1_000; i++) {
@@ -497,38 +375,29 @@ test('the memory of calls and turns is bounded for any events', () => {
   assert.ok(JSON.stringify(agent.cell.state).length < 8_000);
 });
 
-test('a tool whose breaker allows more failures may fail as often before the loop control refuses', () => {
-  const task = bindControl(loop(defaultSettings.loop));
-  const call = { name: 'fetch', fingerprint: 7, chances: 8 };
-  let ran = 0;
-  while (task.judge(call) === allow && task.check() === allow) {
-    task.decided(allow, call);
-    task.settled({ kind: 'success' }, call, { result: markText('no such host', false) });
-    ran++;
-  }
-  assert.equal(ran, 8);
-});
-
-test('a tool name such as job_status or sleep sets the habit, unless the policy sets another habit', () => {
-  const rows: readonly (readonly [name: string, halts: number])[] = [
+test('polling and waiting tools may repeat calls as the policy says, or else as their name says', () => {
+  const rows: readonly (readonly [name: string, halts: number, tools?: LoopSettings['tools']])[] = [
     ['job_status', 13],
     ['check_job', 13],
     ['BashOutput', 13],
     ['wait_for_build', 0],
     ['sleep', 0],
     ['waiter_list', 6],
+    ['any', 13], // Its answer is short.
+    ['wait_for_build', 6, { 'wait_*': 'read' }],
+    ...Object.entries({ poll: 13, wait: 0, off: 0, read: 6, change: 6 } as const).map(
+      ([habit, halts]) => ['any', halts, { 'a*': habit as 'poll' }] as const,
+    ),
   ];
-  const haltOf = (name: string, tools: LoopSettings['tools'] = {}) => {
+  for (const [name, halts, tools = {}] of rows) {
     const agent = watched({ tools });
-    for (let i = 1; i <= 20; i++) {
+    let seen = 0;
+    for (; seen < 40 && agent.halted() === undefined; seen++) {
       agent.calls(name, 7);
-      if (agent.halted() !== undefined) return i;
-      agent.gets(name, 7, markText('the lights are red'));
+      if (agent.halted() === undefined) agent.gets(name, 7, markText('the lights are red'));
     }
-    return 0;
-  };
-  for (const [name, halts] of rows) assert.equal(haltOf(name), halts, name);
-  assert.equal(haltOf('wait_for_build', { 'wait_*': 'read' }), 6);
+    assert.equal(agent.halted() === undefined ? 0 : seen, halts, `${name} ${JSON.stringify(tools)}`);
+  }
 });
 
 test('a suspicion for many different failures reports how many of the last turns failed or repeated something', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readEffect, saysNothingFound, unwrapShell } from '../../../../src/core/controls/loop/effect.ts';
+import { nameError, readEffect, saysNothingFound, unwrapShell } from '../../../../src/core/controls/loop/effect.ts';
 import { commandLengthMax } from '../../../../src/core/limits.ts';
 
 /** What a call does, in words: its effect, and whether it searches or waits. */
@@ -29,7 +29,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
     "echo '$(rm a)'",
   ],
   'nothing waits': ['sleep 5 ~ sleep 5; echo "waited; still > nothing"'],
-  unknown: [
+  command: [
     'echo hi > a ~ echo hi >> a ~ cat a 2>err ~ cat a | tee b ~ tee b ~ ls; rm a ~ ls | xargs rm ~ ls & rm a',
     'cat a | sh ~ echo $(rm a) ~ echo "$(npm test)" ~ cat `rm a` ~ cat <(rm a) ~ cat >(rm a)',
     "cat <<EOF > a\nx\nEOF ~ echo 'it' && rm x ~ sed s/a/b/ a ~ sed -i s/a/b/ a ~ sed -ni 1p a ~ sed -n -i 1p a",
@@ -39,8 +39,12 @@ const commands: Readonly<Record<string, readonly string[]>> = {
     'git --no-pager stash ~ npm test ~ make ~ curl http://a ~ rm a ~ python -c 1 ~ FOO=1 cat a ~ sudo cat a',
     '(cat a) ~ if true; then rm a; fi ~ "cat" a ~ c\\at a ~ echos hi ~ toString',
   ],
-  'unknown searches': ['rm a; grep foo b ~ grep foo a > b'],
-  'unknown waits': ['sleep 5 && npm test ~ npm test; sleep 1'],
+  'command searches': ['rm a; grep foo b ~ grep foo a > b'],
+  'command waits': [
+    'sleep 5 && npm test ~ npm test; sleep 1 ~ until curl -f a; do sleep 1; done ~ while true; do npm test; done',
+    'timeout 60 npm test ~ (wait 5) ~ watch ls ~ kubectl rollout status deploy/a ~ gh run watch 7 ~ docker wait a',
+    'kubectl wait pod/a ~ helm install a --wait ~ npm test --watch ~ curl --timeout 5 a ~ make --timeout=5',
+  ],
 };
 
 for (const [kind, rows] of Object.entries(commands)) {
@@ -55,18 +59,18 @@ test('a command that a shell of Codex is started with counts as the command itse
   const rows: readonly (readonly [tool: string, input: unknown, kind: string])[] = [
     ['shell', { command: ['bash', '-lc', 'cat a | head'] }, 'read'],
     ['local_shell', { command: ['/bin/zsh', '-lc', "rg 'foo|bar'"] }, 'read searches'],
-    ['shell', { command: ['bash', '-lc', 'echo x > a'] }, 'unknown'],
+    ['shell', { command: ['bash', '-lc', 'echo x > a'] }, 'command'],
     ['shell', { command: ['cat', 'a'] }, 'read'],
-    ['shell', { command: ['rm', 'a'] }, 'unknown'],
+    ['shell', { command: ['rm', 'a'] }, 'command'],
     ['exec_command', { cmd: 'ls' }, 'read'],
     ['exec', ['bash', '-c', 'sleep 3'], 'nothing waits'],
     ['exec', 'git status', 'read'],
     ['Bash', { script: 'ls' }, 'read'],
     ['Bash', { command: `bash -lc "grep foo a"` }, 'read searches'],
-    ['Bash', { command: `/bin/bash -lc 'cat a && rm a'` }, 'unknown'],
+    ['Bash', { command: `/bin/bash -lc 'cat a && rm a'` }, 'command'],
     ['Bash', { command: 'sh -c "sleep 3 && cat a"' }, 'read waits'],
     ['Bash', { command: 'zsh -lc ls' }, 'read'],
-    ['Bash', { command: 'bash build.sh' }, 'unknown'],
+    ['Bash', { command: 'bash build.sh' }, 'command'],
   ];
   for (const [tool, input, kind] of rows) assert.equal(describe(tool, input), kind, JSON.stringify(input));
   assert.deepEqual([`bash -lc 'cat a'`, '/bin/sh -c "a \'b\'"', 'zsh -lc ls', 'bash a.sh', 'ls'].map(unwrapShell), [
@@ -232,4 +236,51 @@ test('a failed search says that nothing was found if it says no more than its st
   ];
   for (const output of nothing) assert.equal(saysNothingFound(output), true, JSON.stringify(output));
   for (const [at, output] of something.entries()) assert.equal(saysNothingFound(output), false, `${at}`);
+});
+
+test('an error of a tool is named a fault of the caller by its words, and else a failure of the tool', () => {
+  const rows: Readonly<Record<string, readonly (readonly [tools: string, text: string])[]>> = {
+    PermissionDenied: [
+      ['Bash Read get_job', "The user doesn't want to proceed with this tool use."],
+      ['Edit shell', 'The user doesn’t want to take this action right now.'],
+      ['apply_patch deploy', 'patch rejected by the user'],
+      ['exec_command', 'exec command declined by the user'],
+      ['Bash', 'User rejected tool use'],
+    ],
+    InvalidArguments: [
+      ['Bash Read get_job', 'Sibling tool call errored'],
+      ['Grep', 'InputValidationError: path is missing'],
+      ['Edit Write', 'File has not been read yet. Read it first before writing to it.'],
+      ['Write', 'File has been modified since read'],
+      ['edit replace', 'String to replace not found in file.'],
+      ['Read', 'File content (30000 tokens) exceeds maximum allowed tokens'],
+      ['MultiEdit', 'Found 3 matches of the string to replace'],
+    ],
+    FileNotFound: [
+      ['Read Edit Write LS', 'File does not exist.'],
+      ['read_file', "ENOENT: no such file or directory, open 'a'"],
+      ['Grep glob', 'Path not found: src/a'],
+    ],
+    ClientError: [
+      ['WebFetch', 'Request failed with status code 404'],
+      ['web_fetch WebSearch', 'HTTP 403 Forbidden'],
+    ],
+    ToolError: [
+      ['WebFetch', 'Request failed with status code 500'],
+      ['WebFetch', 'HTTP 429 Too Many Requests'],
+      ['WebFetch', 'error 408'],
+      ['Bash get_job', 'cat: a: No such file or directory'],
+      ['Bash deploy', 'HTTP 404'],
+      ['Edit', 'HTTP 404'],
+      ['apply_patch', 'File has not been read yet'],
+      ['Read', 'the disk is full'],
+      ['Read', `${' '.repeat(1_000)}File does not exist.`],
+      ['Read', ''],
+    ],
+  };
+  for (const [name, said] of Object.entries(rows)) {
+    for (const [tools, text] of said) {
+      for (const tool of tools.split(' ')) assert.equal(nameError(tool, text), name, `${tool}: ${text.trim()}`);
+    }
+  }
 });

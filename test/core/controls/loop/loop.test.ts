@@ -107,8 +107,8 @@ test('from its retry time on a refused call is not a repeat, and its count resta
 
 test('a new message from a person clears the loop state; other events do not', () => {
   const task = bindControl(control);
-  task.decided(deny, call);
   task.tell({ type: 'text-observed', atMs: 0, similarity: 0.95 });
+  task.decided(deny, call);
   task.tell({ type: 'sign-observed', atMs: 0 });
   assert.deepEqual([task.cell.state.alike, task.cell.state.refused.length], [1, 1]);
   task.tell({ type: 'user-observed', atMs: 0 });

@@ -8,7 +8,7 @@ import {
   gapsMax,
   type Habit,
   isImpatient,
-  markProgress,
+  markError,
   recordGap,
   recordPastCall,
   type SettledCall,
@@ -49,13 +49,17 @@ function agent(said: Partial<LoopSettings> = {}) {
     memory,
     makes,
     tells: (...steps: readonly Step[]) => steps.map((step) => makes(step).newness).join(' '),
-    isOver: (call = 1, habit?: Habit) => findOver(memory, call, settings, habit) !== undefined,
+    isOver: (call = 1, habit?: Habit, isWatched = false) =>
+      findOver(memory, call, settings, habit, isWatched) !== undefined,
   };
 }
 
 const read = (call = 1, more: Step = {}): Step => ({ name: 'read', call, effect: 'read', ...more });
-const runs = (call = 2, more: Step = {}): Step => ({ call, ...more });
+const runs = (call = 2, more: Step = {}): Step => ({ call, effect: 'command', ...more });
 const fails = (text = 'it broke', more: Step = {}): Step => ({ text, ok: false, ...more });
+/** An unknown tool that gives an answer of so many characters. */
+const asks = (call = 2, length = 2): Step => ({ call, text: 'o'.repeat(length) });
+const moves = (length: number) => [asks(2, length), asks(3, length), asks(2, length)];
 const edits = (before: number, after: number, call = 10 * before + after): Step => ({
   ...{ name: 'edit', call, effect: 'change', edit: { before, after }, text: 'edited' },
 });
@@ -68,7 +72,7 @@ test('a call is new if its input, its result or the world is new', () => {
   const rows: readonly (readonly [story: string, steps: readonly Step[], newness: string])[] = [
     ['the same again', times(3, read()), 'new same same'],
     ['other inputs', [read(1), read(2), read(1), read(2)], 'new new same same'],
-    ['another result', [read(), read(1, { text: 'more' }), read()], 'new new same'],
+    ['a result that wavers', [100, 101, 100, 100, 101].map((n) => read(1, { text: `${n}` })), 'new new new same new'],
     ['after a change', [read(), runs(), read()], 'new new new'],
     ['after a change that was made before', [read(), runs(), read(), runs(), read()], 'new new new same same'],
     [
@@ -81,7 +85,11 @@ test('a call is new if its input, its result or the world is new', () => {
     ['after nothing', [read(), runs(2, { effect: 'nothing' }), read()], 'new nothing same'],
     ['a thing that leaves nothing', times(3, { effect: 'nothing' }), 'nothing same same'],
     ['a refusal', [read(), read(1, { reached: false }), read()], 'new same same'],
-    ['two changes in turn, of which nobody knows more', times(3, runs(1), runs(2)), 'new new new new new new'],
+    ['two commands in turn', times(3, runs(1), runs(2)), 'new new new same same same'],
+    ['two calls of unknown tools in turn', times(3, asks(1, 100), asks(2, 100)), 'new new new same same same'],
+    ['two with short answers in turn', times(3, asks(1, 99), asks(2, 99)), 'new new new new new new'],
+    ['a read after known long answers', [...moves(100), read(), asks(3, 100), read()], 'new new new new same same'],
+    ['a read after known short answers', [...moves(99), read(), asks(3, 99), read()], 'new new new new new new'],
     ['one change over and over', times(4, runs()), 'new same same same'],
     ['one failure over and over', times(3, fails()), 'new same same'],
     ['failures in other words', ['a', 'b', 'c'].map((text) => fails(`${text} broke`)), 'new same same'],
@@ -109,9 +117,10 @@ test('an edit that brings back a state for the third time is a repetition, and b
   for (const [story, steps, newness] of rows) assert.equal(agent().tells(...steps), newness, story);
 
   const toggles = agent();
-  toggles.tells(read(), edits(1, 2), read(), edits(2, 1), read(), edits(1, 2), read());
-  assert.equal(toggles.tells(edits(2, 1), read(), edits(1, 2), read()), 'same same same same');
-  assert.equal(toggles.tells(edits(2, 3), read()), 'new new', 'until something else is edited');
+  const [on, off] = ['on', 'off'].map((text) => read(1, { text })) as [Step, Step];
+  toggles.tells(off, edits(1, 2), on, edits(2, 1), off, edits(1, 2), on);
+  assert.equal(toggles.tells(edits(2, 1), off, edits(1, 2), on), 'same same same same');
+  assert.equal(toggles.tells(edits(2, 3), on), 'new new', 'until something else is edited');
 });
 
 test('an edit with a new content makes the failure of a test new, however often the test ran', () => {
@@ -148,7 +157,7 @@ test('the same answer after a wait inside a call is no repeat: at once from 5 s,
   assert.equal(refused.tells(read(), runs(2, { reached: false, tookMs: 6_000 }), read()), 'new nothing same');
 });
 
-test('a failure may come again after a wait only if it is one of a thing that starts up, or its command waits', () => {
+test('a failure may come again after a wait only if waiting may mend it, or its command waits', () => {
   const rows: readonly (readonly [story: string, step: Step, count: number, newness: string])[] = [
     ['a test that takes 40 s', fails('a test fails', { tookMs: 40_000 }), 3, 'new same same'],
     ['not ready, asked after 30 s', fails('not ready yet', { tookMs: 30_000 }), 40, `new${' waited'.repeat(39)}`],
@@ -161,29 +170,52 @@ test('a failure may come again after a wait only if it is one of a thing that st
       'new waited waited waited same same',
     ],
     ['a command that waits 1 s', fails('no', { waits: true, tookMs: 1_000 }), 3, 'new same same'],
+    ['a timeout after 40 s', fails('it timed out', { tookMs: 40_000 }), 9, `new${' waited'.repeat(8)}`],
+    ['a timeout after 5 s', fails('it timed out', { tookMs: 5_000 }), 20, `new${' waited'.repeat(16)} same same same`],
+    ['a timeout at once', fails('it timed out'), 3, 'new same same'],
   ];
   for (const [story, step, count, newness] of rows) assert.equal(agent().tells(...times(count, step)), newness, story);
 });
 
-test('what is not ready may be asked for twelve times without a wait, with a hint from the third time on', () => {
-  const rows: readonly (readonly [story: string, step: Step])[] = [
-    ['connection refused', fails('connect ECONNREFUSED 127.0.0.1:80')],
-    ['pending', read(1, { text: 'status: pending' })],
-    ['a tool that polls', read(1, { habit: 'poll' })],
+test('what is not ready, or a short answer of an unknown tool, may come twelve times; a hint to wait is for the first', () => {
+  const rows: readonly (readonly [story: string, step: Step, isTold: boolean, times?: number])[] = [
+    ['connection refused', fails('connect ECONNREFUSED 127.0.0.1:80'), true],
+    ['pending', read(1, { text: 'status: pending' }), true],
+    ['a tool that polls', read(1, { habit: 'poll' }), true],
+    ['a short answer of an unknown tool', asks(1, 99), false],
+    ['a longer answer', asks(1, 100), false, 5],
+    ['a short answer of a command', runs(1), false, 5],
+    ['a short failure of an unknown tool', fails('no'), false, 5],
   ];
-  for (const [story, step] of rows) {
+  for (const [story, step, isTold, limit = 12] of rows) {
     const polls = agent();
     const { habit } = step;
-    for (let i = 1; i <= 12; i++) {
+    for (let i = 1; i <= limit; i++) {
       assert.equal(polls.isOver(1, habit), false, `${story}, ${i}`);
-      assert.equal(polls.makes(step).newness, i === 1 ? 'new' : 'allowed', `${story}, ${i}`);
-      assert.equal(isImpatient(polls.memory, habit), i >= 3, `${story}, ${i}`);
+      assert.equal(polls.makes(step).newness, i === 1 ? 'new' : limit < 12 ? 'same' : 'allowed', `${story}, ${i}`);
+      assert.equal(isImpatient(polls.memory, habit), isTold && i >= 3, `${story}, ${i}`);
     }
     assert.equal(polls.isOver(1, habit), true, story);
     assert.equal(polls.makes(step).newness, 'same', story);
   }
   const waits = agent();
   assert.equal(waits.tells(...times(9, read(1, { habit: 'wait' }))), `new${' waited'.repeat(8)}`);
+});
+
+test('after 90 s of waits what is not ready is refused the third time, or halted the fifth if watched; others by repeats', () => {
+  for (const [text, limit, watched] of [
+    ['not ready yet', 2, 4],
+    ['it timed out', 5, 5],
+  ] as const) {
+    const waits = agent();
+    const ask = fails(text, { tookMs: 20_000 });
+    while (waits.makes(ask).newness !== 'same') assert.equal(waits.isOver(), false, text);
+    for (let count = 2; count <= 6; count++) {
+      const over = [false, true].map((isWatched) => waits.isOver(1, undefined, isWatched));
+      assert.deepEqual(over, [count >= limit, count >= watched], `${text}, ${count}`);
+      waits.makes(ask);
+    }
+  }
 });
 
 test('the time before a call is a wait before a model call, if it is long, or if it is much longer than usual', () => {
@@ -244,33 +276,38 @@ test('a call is over after five times with nothing new in between, a failure aft
   assert.equal(strict.isOver(), true);
 });
 
-test('the errors of a tool count as one until something changes, a number falls, or while it starts up', () => {
-  const marks = (steps: readonly (Step | 'mark')[], text = '3 errors found') => {
+test('the whole error counts as the same until something changes; never after a wait, or while a thing starts up', () => {
+  /** How many different errors these failures are; what succeeds is made in between. */
+  const count = (steps: readonly Step[]) => {
     const calls = agent();
-    return steps.flatMap((step) => {
-      if (step === 'mark') return [markProgress(calls.memory, 'run', markResult(text, false)!)];
+    const marks = steps.map((step) => {
+      const { ok, text = '', waits = false, tookMs = 0 } = step;
+      const mark = markError(calls.memory, { name: 'run', ...(waits && { waits }) }, markResult(text, false)!, tookMs);
       calls.makes(step);
-      return [];
+      return ok === false ? [mark] : [];
     });
+    assert.ok(marks.flat().every((mark) => Number.isInteger(mark) && mark !== 0));
+    return new Set(marks.flat()).size;
   };
-  const distinct = (...said: Parameters<typeof marks>) => new Set(marks(...said)).size;
-  assert.equal(distinct(times(6, fails('3 errors found'), 'mark' as never)), 1);
-  assert.equal(distinct([fails('3 errors found'), 'mark', runs(2), 'mark']), 2);
-  assert.equal(
-    distinct([runs(2), fails('3 errors found', { effect: 'read' }), 'mark', read(3), 'mark', runs(2), 'mark']),
-    1,
-  );
-  const others = [2, 3, 4].flatMap((call) => [fails('3 errors found', { call }), 'mark'] as const);
-  assert.equal(distinct(others), 1, 'new calls that fail change nothing');
-  assert.equal(distinct([fails('5 errors found'), 'mark', fails('4 errors found'), 'mark']), 1, 'it is the lowest');
-  const count = (n: number, calls = agent()) => markProgress(calls.memory, 'run', markResult(`${n} errors`, false)!);
-  const fallen = agent();
-  fallen.makes(fails('5 errors'));
-  assert.deepEqual([count(4, fallen) === count(5, fallen), count(6, fallen) === count(5, fallen)], [false, true]);
-  assert.notEqual(count(0), 0);
-  const starting = marks(times(20, 'mark' as never, fails('not ready yet')), 'not ready yet');
-  assert.equal(new Set(starting).size, 13, 'the first twelve are all different');
-  assert.ok(starting.every((mark) => Number.isInteger(mark) && mark !== 0));
+  const broken = (more: Step = {}) => fails('3 errors found', { effect: 'command', ...more });
+  const rows: readonly (readonly [story: string, steps: readonly Step[], count: number])[] = [
+    ['the same', times(6, broken()), 1],
+    ['of different calls', [2, 3, 4].map((call) => broken({ call })), 1],
+    ['another duration', [fails('gave up, took 5 ms'), fails('gave up, took 6 ms')], 1],
+    ['other numbers', [fails('5 errors found'), fails('4 errors found'), fails('5 errors found')], 2],
+    ['after a change', [broken(), runs(2), broken()], 2],
+    ['after a change that was made before', [broken(), runs(2), broken(), runs(2), broken()], 2],
+    ['after a change that failed', [broken(), runs(2, fails('no')), broken()], 2], // The other error.
+    ['after a read', [broken(), read(3), broken()], 1],
+    ['a test that takes long', times(6, broken({ tookMs: 40_000 })), 1],
+    ['a command that waits 2 s', times(6, broken({ tookMs: 2_000, waits: true })), 6],
+    ['a command that waits less', times(6, broken({ tookMs: 1_999, waits: true })), 1],
+    ['a timeout after 5 s', times(6, fails('the request timed out', { tookMs: 5_000 })), 6],
+    ['a timeout at once', times(6, fails('the request timed out')), 1],
+    ['not ready, after 40 s', times(20, fails('not ready yet', { tookMs: 40_000 })), 20],
+    ['not ready, at once', times(20, fails('not ready yet')), 13], // The first twelve all differ.
+  ];
+  for (const [story, steps, expected] of rows) assert.equal(count(steps), expected, story);
 });
 
 test('the memory of calls is bounded and plain JSON, whatever is called', () => {

@@ -34,9 +34,9 @@ const named = (id: string) => runs.find(({ run_id }) => run_id === id)!;
 test('recorded loops halt at the expected event, and recorded runs without a loop do not halt', () => {
   const detector = createPolicyDetector('default', {});
   const ended: Record<string, number> = {
-    'tau2-699800-11': 45, // transfer_to_human_agents, 94 times
+    'tau2-699800-11': 66, // transfer_to_human_agents, a thirteenth time: its answer is short
     'tau2-da9633-38': 66, // get_details_by_id, 75 times
-    'ad-gpt-4o-2024-05-13-repeat_user_prompt-banking-user_task_3': 27, // the same payment, a sixth time
+    'ad-gpt-4o-2024-05-13-repeat_user_prompt-banking-user_task_3': 55, // the same payment, a thirteenth time
     'ic-bash-gpt-3.5-react-2-11': 0, // one error behind many commands: a suspicion
     'ic-sql-text-davinci-003-tryagain-0-934': 0, // four times the same query, then the right one
     'ic-bash-text-davinci-003-tryagain-3-40': 0,

@@ -9,7 +9,7 @@ import type { LoopSettings } from '../../../../src/core/settings.ts';
 const length = 80;
 const seenOf = (said: Partial<PastCall>): PastCall => ({
   ...{ name: 'read', call: 1, ok: true, exact: 10, loose: 100, length, retryable: false, unready: false },
-  ...{ reached: true, chances: 0, atMs: 0, pauseMs: 0, at: 1, world: 0, times: 1, waitedMs: 0 },
+  ...{ reached: true, chances: 0, atMs: 0, pauseMs: 0, at: 1, world: 0, times: 1, waitedMs: 0, inconclusive: false },
   ...said,
 });
 const failed = (said: Partial<PastCall>) => seenOf({ ok: false, ...said });
@@ -51,11 +51,15 @@ test('a repeat scores as a call or as a cycle, and the score counts all equal re
   assert.deepEqual(weighed(seen, { newness }), ['same_call', 3, 2, 4], 'another call, a failure, another result');
 });
 
-test('a call that waited, that may repeat for some time, or that leaves nothing scores as news', () => {
+test('a call that waited, that is not ready or polls, or that leaves nothing scores as news; a short answer does not', () => {
   for (const newness of ['waited', 'allowed', 'nothing'] as const) {
     assert.deepEqual(weighed([seenOf({})], { newness }), news, newness);
   }
   assert.deepEqual(weighed([failed({})], { mark: failure, newness: 'allowed' }), news);
+  const short = (mark: object) => weighed([seenOf({})], { effect: undefined, newness: 'allowed', mark });
+  assert.deepEqual(short({ length: 99 }), ['same_call', 3, 2, 0]);
+  assert.deepEqual(short({ length: 100 }), news, 'a poll with a longer answer');
+  assert.deepEqual(short({ length: 99, unready: true }), news);
   assert.deepEqual(weighed([], { mark: failure, newness: 'nothing' }), ['other_error', 2, 1, 0], 'a refusal');
 });
 

@@ -62,8 +62,8 @@ test('what makes a suspicion, and what makes it strong', () => {
     ],
     ['other failures alone are no strong one', times(5, (at) => fails(`${'abcde'[at]} is gone`)), {}],
     [
-      'six of them are a plain one',
-      times(6, (at) => fails(`${'abcdef'[at]} is gone`)),
+      'six of them are a plain one, and none of forty halts',
+      times(40, (at) => fails(`${'abcdefghij'[at % 10]}${'klmnopqrstu'[at % 11]} is gone`)),
       { told: 6, evidence: 'other_error' },
     ],
     ['a failure that waiting may mend', times(12, (at) => fails('HTTP 429', { call: at })), {}],

@@ -17,12 +17,17 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
   const calls = (name: string, call: number) => task.tell({ type: 'call-observed', atMs, name, call });
   const gets = (name: string, call: number, text: string, ok = true, likeness = 0) =>
     task.tell({ type: 'result-observed', atMs, name, call, result: markResult(text, ok)!, likeness, effect: 'read' });
+  const echoes = (call: number, text: string) => {
+    const result = markResult(text, true)!;
+    task.tell({ type: 'result-observed', atMs, name: 'echo', call, result, effect: 'nothing' });
+  };
   const turns = () => task.cell.state.memory?.turns ?? [];
   return {
     ...task,
     says,
     calls,
     gets,
+    echoes,
     turn(...[name, call, text, ok, likeness]: Parameters<typeof gets>) {
       atMs += turnMs;
       calls(name, call);
@@ -36,7 +41,8 @@ function watched(said: Partial<LoopSettings> = {}, turnMs = 1_000) {
       const permit = { ...makePermit(makeAction(call)), atMs };
       task.settled({ kind: 'success' }, call, { permit, atMs, result: markResult(text, ok)! });
     },
-    refused: (name: string, fingerprint: number) => task.decided(makeStop('deny'), { name, fingerprint }, atMs),
+    refused: (name: string, fingerprint: number) =>
+      task.decided(makeStop('deny'), { name, fingerprint, effect: 'read' }, atMs),
     points: () => turns().map(({ points }) => points),
     kinds: () => turns().map(({ evidence }) => evidence),
     halted: () => task.check() !== allow,
@@ -58,21 +64,12 @@ test('the memory of a first result is plain data without the text of the result'
   agent.gets('read', 1, 'secret');
   const { exact, loose } = markResult('secret', true)!;
   const call = { name: 'read', call: 1, reached: true, chances: 0, atMs: 50_000, retryable: false, unready: false };
-  const place = { pauseMs: 0, at: 1, world: 0, times: 1, waitedMs: 0 };
+  const place = { pauseMs: 0, at: 1, world: 0, times: 1, waitedMs: 0, inconclusive: false };
   assert.deepEqual(agent.cell.state.memory, {
     pastCalls: [{ ...call, ...place, ok: true, exact, loose, length: 6 }],
     turns: [{ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 }],
-    ...{
-      settled: 1,
-      newsAt: 1,
-      world: 0,
-      worldFrom: 0,
-      changedAt: 0,
-      editedAt: 0,
-      edits: [],
-      repeating: 0,
-      repeats: 0,
-    },
+    ...{ settled: 1, newsAt: 1, world: 0, worldFrom: 0, changedAt: 0, editedAt: 0, edits: [] },
+    ...{ repeating: 0, repeats: 0, isRepeat: false },
     ...{ idleFromMs: 50_000, pauseMs: 0, gaps: [], again: 0, recurring: 0, apologies: 0 },
     ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0 },
   });
@@ -197,13 +194,10 @@ test('a turn with news gives no hint, and ends a row of turns that only repeat',
 test('a row of turns that leave nothing halts only if half of the turns repeat for certain', () => {
   const play = (isNew: (i: number) => boolean) => {
     const agent = watched();
-    const quietly = (call: number) => {
-      agent.calls('echo', call);
-      const result = markResult(`said ${letter(call % 20)}`, true)!;
-      agent.tell({ type: 'result-observed', atMs: 50_000, name: 'echo', call, result, effect: 'nothing' });
-    };
     for (let i = 0; i < 20; i++) {
-      quietly(isNew(i) ? 100 + i : i % 5);
+      const call = isNew(i) ? 100 + i : i % 5;
+      agent.calls('echo', call);
+      agent.echoes(call, `said ${letter(call % 20)}`);
       if (agent.halted()) return i + 1;
     }
     return 0;
@@ -222,6 +216,25 @@ test('a row of turns that leave nothing halts only if half of the turns repeat f
     0,
     'a third of them',
   );
+});
+
+test('a turn that repeats a call is a repeat once, even with an echo before it or after it', () => {
+  for (const order of ['same echo', 'echo same', 'echo same echo'] as const) {
+    const agent = watched();
+    for (const call of [1, 2, 3]) agent.turn('read', call, `answer ${letter(call)}`);
+    for (let i = 1; i <= 10; i++) {
+      assert.equal(agent.halted(), false, `${order}, ${i}`);
+      const call = 1 + (i % 3);
+      const parts = order.split(' ');
+      for (const part of parts) part === 'echo' ? agent.calls('echo', 100 + i) : agent.calls('read', call);
+      for (const part of parts)
+        if (part === 'echo') agent.echoes(100 + i, `said ${letter(i)}`);
+        else agent.gets('read', call, `answer ${letter(call)}`);
+      const { repeating, repeats } = agent.cell.state.memory!;
+      assert.deepEqual([repeating, repeats], [i, i], `${order}, ${i}`);
+    }
+    assert.equal(agent.halted(), true, order);
+  }
 });
 
 test('a suspicion for errors needs five failures of the tool; successes, refusals and other tools do not count', () => {

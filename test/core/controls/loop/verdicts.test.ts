@@ -15,7 +15,7 @@ function guarded(said: Partial<LoopSettings> = {}) {
     ...task,
     runs(action: Partial<Action>, text: string, ok = true, atMs = 0) {
       task.decided(allow, action, atMs);
-      const permit = { ...makePermit(makeAction({ effect: 'read', ...action })), atMs };
+      const permit = { ...makePermit(makeAction(action)), atMs };
       task.settled({ kind: 'success' }, {}, { permit, atMs, result: markResult(text, ok)! });
     },
     says: (recurs: boolean) => task.tell({ type: 'text-observed', atMs: 0, similarity: 0, recurs, calls: true }),
@@ -25,7 +25,7 @@ function guarded(said: Partial<LoopSettings> = {}) {
 }
 
 const deny = makeStop('deny');
-const read = { name: 'read', fingerprint: 7 };
+const read = { name: 'read', fingerprint: 7, effect: 'read' } as const;
 
 test('a changed habit of a tool in the policy applies at once to a stored state', () => {
   const rows = [
@@ -42,26 +42,47 @@ test('a changed habit of a tool in the policy applies at once to a stored state'
   }
 });
 
-test('a poll is refused the thirteenth time, and is allowed again a minute after the last poll', () => {
-  const agent = guarded({ tools: { read: 'poll' } });
-  for (let i = 1; i <= 12; i++) {
-    assert.equal(agent.judged(read, 20_000), 'allow', `${i}`);
-    agent.runs(read, 'same', true, 20_000);
-  }
-  assert.deepEqual([agent.judged(read, 79_999), agent.judged(read, 80_000)], ['deny', 'allow']);
-  const { evidence, times } = (agent.judge(read, 20_000) as Stop).counters;
-  assert.deepEqual([evidence, times], ['unready', 12]);
-});
-
-test('a failure that waiting may fix is left to the breaker, unless it is one of a thing that is not ready', () => {
-  for (const [text, kind] of [
-    ['HTTP 429 Too Many Requests', 'allow'],
-    ['connect ECONNREFUSED', 'deny'],
-    ['it broke', 'deny'],
-  ] as const) {
+test('a repeated call is refused for a minute, halts nobody by itself, and halts when it is proposed twice more', () => {
+  const red = 'the light is red';
+  const unknown = { name: 'read', fingerprint: 7 };
+  const rows: readonly (readonly [
+    call: Partial<Action>,
+    text: string,
+    ok: boolean,
+    runs: number,
+    evidence?: string,
+  ])[] = [
+    [read, red, true, 5, 'same_call'],
+    [{ ...read, effect: 'command' }, red, true, 5, 'same_call'],
+    [unknown, red, true, 12, 'same_call'],
+    [unknown, 'o'.repeat(100), true, 5, 'same_call'],
+    [{ ...read, name: 'read_status' }, red, true, 12, 'unready'],
+    [read, 'no such host', false, 5, 'same_failure'],
+    [unknown, 'no such host', false, 5, 'same_failure'],
+    [{ ...read, chances: 8 }, 'no such host', false, 8, 'same_failure'],
+    [read, 'connect ECONNREFUSED', false, 12, 'unready'],
+    [read, 'HTTP 429 Too Many Requests', false, 10], // What waiting may fix is left to the breaker.
+  ];
+  for (const [call, text, ok, runs, evidence] of rows) {
     const agent = guarded();
-    for (let i = 0; i < 12; i++) agent.runs(read, text, false);
-    assert.equal(agent.judged(read), kind, text);
+    for (let i = 1; i <= runs; i++) {
+      assert.deepEqual([agent.judged(call, 20_000), agent.check()], ['allow', allow], `${text}, ${i}`);
+      agent.runs(call, text, ok, 20_000);
+    }
+    const refusal = agent.judge(call, 20_000) as Stop;
+    if (evidence === undefined) {
+      assert.equal(refusal, allow);
+      continue;
+    }
+    const { kind, code, retryAtMs, counters } = refusal;
+    const facts = [kind, code, retryAtMs, counters.evidence, counters.times];
+    assert.deepEqual(facts, ['deny', 'tool_loop', 80_000, evidence, runs], text);
+    assert.deepEqual([agent.judged(call, 79_999), agent.judged(call, 80_000)], ['deny', 'allow'], text);
+    assert.equal(agent.judge({ ...call, fingerprint: 8 }), allow, 'another call');
+    agent.decided(refusal, call, 20_000);
+    assert.deepEqual([agent.judged(call, 20_000), agent.check()], ['deny', allow], text);
+    agent.decided(refusal, call, 20_000);
+    assert.equal(agent.judged(call, 20_000), 'halt', text);
   }
 });
 
@@ -106,27 +127,6 @@ test('calls without a measured likeness are not nearly the same', () => {
   agent.says(true);
   for (let fingerprint = 1; fingerprint < 5; fingerprint++) agent.runs({ ...read, fingerprint }, 'x '.repeat(40));
   assert.deepEqual(agent.kinds(), ['news', 'news', 'news', 'news']);
-});
-
-test('a call of a guarded agent that keeps failing is refused and does not halt the task', () => {
-  const agent = guarded();
-  const call = { name: 'fetch', fingerprint: 1 };
-  for (let i = 0; i < 5; i++) agent.runs(call, 'no such host', false);
-  assert.deepEqual([agent.judged(call), agent.check()], ['deny', allow]);
-});
-
-test('a watched agent halts on one more attempt of a call that keeps bringing the same, or keeps failing', () => {
-  for (const ok of [true, false]) {
-    const agent = guarded();
-    const call = { atMs: 0, name: 'read', call: 7 };
-    for (let i = 1; i <= 6; i++) {
-      assert.equal(agent.check(), allow, `${i}`);
-      agent.tell({ type: 'call-observed', ...call });
-      if (i < 6) agent.tell({ type: 'result-observed', ...call, result: markResult('same', ok)! });
-    }
-    const { kind, code, control, counters } = agent.check() as Stop;
-    assert.deepEqual([kind, code, control, counters.name, counters.times], ['halt', 'tool_loop', 'loop', 'read', 5]);
-  }
 });
 
 test('a halt counts the times since the last news or change only', () => {
