@@ -7,7 +7,7 @@ export interface Action {
     readonly task?: string;
     readonly fingerprint: number;
     readonly call?: number;
-    readonly effect?: Effect;
+    readonly effect?: WorldEffect;
     readonly searches?: true;
     readonly waits?: true;
     readonly edit?: EditMarks;

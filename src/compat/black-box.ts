@@ -72,7 +72,7 @@ export interface SessionSnapshot {
 /**
  * Of the loop control only the comparison of outputs in a row can halt a task (R39): results are not observed.
  */
-const outputLoopOnly = { loop: { row_across_calls: false } };
+const outputLoopOnly = { loop: { row_across_outputs: false } };
 
 const prefix = 'BB_CIRCUIT_BREAKER_';
 const variables: Readonly<Record<keyof BreakerConfig, string>> = {

@@ -118,6 +118,8 @@ export interface LoopSettings {
   readonly tokenCap: number;
   /** Whether a row of alike outputs continues across calls that brought nothing new. @default false */
   readonly rowAcrossCalls: boolean;
+  /** Whether an output that comes again after others counts, if no call came between. @default true */
+  readonly rowAcrossOutputs: boolean;
   /** Times that an unchanged call is refused; the next repeat halts the task. @default 2 */
   readonly refusedRepeats: number;
   /** Model turns whose points are added up. @default 11 */

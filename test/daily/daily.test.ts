@@ -54,7 +54,8 @@ for (const column of columns) {
       if (story.kind !== 'bad' || !sees(story.name, column)) return [];
       const { name, haltedBy, hintedBy } = story;
       const seen = `${name}: hint@${hintedAt} halt@${haltedAt} ${code}`;
-      const isLoop = code === 'tool_loop' || code === 'output_loop' || code === undefined;
+      // A halt after refusals has the code of the first refusal on some surfaces.
+      const isLoop = ['tool_loop', 'output_loop', 'circuit_open', undefined].includes(code);
       if (haltedBy !== undefined) return haltedAt <= haltedBy && isLoop ? [] : [`${seen}, halted by ${haltedBy}`];
       if (hintedBy === undefined) return [];
       if (Math.min(hintedAt, haltedAt) > hintedBy) return [`${seen}, hinted by ${hintedBy}`];

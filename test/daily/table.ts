@@ -43,14 +43,16 @@ export function formatTable(rows: readonly PlayedStory[]): string {
 /** The page of the documentation. */
 export function formatPage(rows: readonly PlayedStory[]): string {
   const healthy = rows.filter(({ story }) => story.kind === 'healthy').length;
+  const counts = `${healthy} do honest work (✓), ${rows.length - healthy} run away (✗)`;
   return `# Daily work
 
-Each row is a scripted agent: ${healthy} do honest work (✓), ${rows.length - healthy} run away (✗). Each is played through the library, Claude
-Code's hooks, the gateway and \`switchgear run\` (for Claude Code and Codex), with a model that answers at once and with one that needs
-6 seconds. The policy is \`preset = "coding"\`. The agents ignore hints and refusals; only a halt stops them.
+Each row is a scripted agent: ${counts}. Each is played through the library, the hooks of
+Claude Code, the gateway and \`switchgear run\` (for Claude Code and Codex), with a model that answers at once and with
+one that needs 6 seconds. The policy is \`preset = "coding"\`. The agents ignore hints and refusals; only a halt stops
+them.
 
-\`·\` means untouched. \`hint@5\` means that the model was told something with its fifth answer, \`refused@6\` that a call was
-refused, \`halt@8\` that the task ended, \`1 card\` that a person was told and nothing was held.
+\`·\` means untouched. \`hint@5\` means that the model was told something with its fifth answer, \`refused@6\` that a
+call was refused, \`halt@8\` that the task ended, \`1 card\` that a person was told and nothing was held.
 
 The scripts are in \`test/daily\`. \`node test/daily/main.ts --write\` plays them again and writes this page.
 

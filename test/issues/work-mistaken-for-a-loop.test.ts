@@ -52,6 +52,76 @@ test('an endless failing call without a breaker runs five times, is refused twic
   assert.deepEqual([story, status], ['fffffddh', 'halted']);
 });
 
+test('a short answer of an unknown tool may come twelve times, a longer one five times', async () => {
+  for (const [answer, story] of [
+    ['o'.repeat(99), 'rrrrrrrrrrrrddh'],
+    ['o'.repeat(100), 'rrrrrddh'],
+  ] as const) {
+    const { gear } = gearOf();
+    const press = gear.guard('press', () => answer);
+    const { status } = await gear.task({}, async (task) => {
+      for (const [at, expected] of [...story].entries()) {
+        assert.equal(await letterOf(press), expected, `${at + 1}`);
+        assert.equal(task.hint() !== undefined, at === 4, `${at + 1}`);
+      }
+    });
+    assert.equal(status, 'halted');
+  }
+});
+
+/** Tells turns of an agent; the number of the turn after which it is halted, and the code of the halt. */
+function haltOf(turn: (task: Task, n: number) => void, policy: Readonly<Record<string, unknown>> = {}) {
+  const task = gearOf(policy).gear.startTask();
+  for (let n = 1; n <= 60; n++) {
+    turn(task, n);
+    if (task.halt !== undefined) return [n, task.halt.code];
+  }
+  return [0, undefined];
+}
+
+function observeCall(task: Task, id: string, name: string, input: unknown, output: string, ok = true) {
+  task.observe({ type: 'tool_use', id, name, input });
+  task.observe({ type: 'tool_result', id, output, ok });
+}
+
+test('short replies to a prompt that comes again and again are no loop, longer ones are', () => {
+  const replies = (text: string) => (task: Task) => {
+    task.observe({ type: 'user', text: 'Read the list of tasks. If nothing is to do, say so.' });
+    task.observe({ type: 'assistant', text, toolUse: false });
+  };
+  assert.deepEqual(haltOf(replies('HEARTBEAT_OK')), [0, undefined]);
+  assert.deepEqual(haltOf(replies('All well.')), [0, undefined]);
+  assert.deepEqual(haltOf(replies('Nothing to do.')), [3, 'output_loop']);
+  const speaks = (task: Task) => void task.observe({ type: 'assistant', text: 'HEARTBEAT_OK', toolUse: false });
+  assert.deepEqual(haltOf(speaks), [3, 'output_loop'], 'without a prompt');
+});
+
+test('the same text before each call is no loop by itself, unless a row may include calls', () => {
+  const narrates = (task: Task, n: number) => {
+    task.observe({ type: 'assistant', text: 'I say the next word of the poem.', toolUse: true });
+    observeCall(task, `c${n}`, 'Bash', { command: `echo ${n}` }, `${n}`);
+  };
+  assert.deepEqual(haltOf(narrates), [0, undefined]);
+  assert.deepEqual(haltOf(narrates, { loop: { row_across_calls: true } }), [3, 'output_loop']);
+});
+
+test('versions of a long file that differ in the middle alone are changes; two of them in turn are a loop', () => {
+  const file = (middle: string) => `${'a line\n'.repeat(5_000)}${middle}${'a line\n'.repeat(5_000)}`;
+  const tries = (version: (n: number) => string) => (task: Task, n: number) => {
+    observeCall(task, `w${n}`, 'Write', { file_path: 'a.txt', content: file(version(n)) }, 'written');
+    observeCall(
+      task,
+      `e${n}`,
+      'Edit',
+      { file_path: 'b.txt', old_string: file('?'), new_string: file(version(n)) },
+      'ok',
+    );
+    observeCall(task, `t${n}`, 'Bash', { command: 'npm test' }, 'one test fails', false);
+  };
+  assert.deepEqual(haltOf(tries((n) => `${n}`)), [0, undefined]);
+  assert.deepEqual(haltOf(tries((n) => 'ab'[n % 2]!)), [8, 'tool_loop'], 'ten calls after the fourth turn');
+});
+
 test('a batch of similar calls with different arguments and equal long results is not a loop', async () => {
   const { gear } = gearOf();
   const { status } = await gear.task({}, (task) => {

@@ -10,7 +10,8 @@ const lengthMax = 2_000;
 /** Patterns at the end and at the beginning of a line. */
 const lineEnd = ': (No such file or directory|command not found|Permission denied|not found|Is a directory)\\s*$';
 const lineStart =
-  '^((fatal|error|Blocked): |curl: \\(\\d+\\) |npm ERR! |FAIL(ED)?[: ]|Traceback \\(most recent call last\\)|\\w*(Error|Exception): )';
+  '^((fatal|error|Blocked): |curl: \\(\\d+\\) |npm ERR! |FAIL(ED)?[: ]|Traceback \\(most recent call last\\)|' +
+  '\\w*(Error|Exception): )';
 const failurePattern = new RegExp(`${lineEnd}|${lineStart}`, 'm');
 
 /** How programs write an exit code or the end of a call into its output: in its first or its last lines. */

@@ -4,7 +4,7 @@ import { type Action, type Cost, cancelled, type Outcome } from '../../core/acti
 import type { Ending } from '../../core/classify.ts';
 import { classify, firstText, noLists, peek, readError } from '../../core/classify.ts';
 import { saysNothingFound } from '../../core/controls/loop/effect.ts';
-import { markError } from '../../core/controls/loop/past-calls.ts';
+import { markError, repeatsError } from '../../core/controls/loop/past-calls.ts';
 import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Usage } from '../../ports/prices.ts';
@@ -29,12 +29,17 @@ export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOpti
   }
   // A halted task has cancelled its calls, so their errors do not count for the tool.
   if ('error' in ending && task?.halt !== undefined && call.aborted === true) return cancelled;
-  return classify(ending, breaker?.settings ?? noLists, atMs, (name, message) => {
+  const memory = task?.cells.loop?.state.memory ?? null;
+  const { action, atMs: beganMs } = call.permit;
+  let isRepeat = false;
+  const outcome = classify(ending, breaker?.settings ?? noLists, atMs, (name, message) => {
     const mark = errorMark(name, message);
-    const memory = task?.cells.loop?.state.memory ?? null;
-    const { action, atMs: beganMs } = call.permit;
-    return memory === null ? mark.exact : markError(memory, action, mark, atMs - beganMs);
+    if (memory === null) return mark.exact;
+    isRepeat = repeatsError(memory, action, mark);
+    return markError(memory, action, mark, atMs - beganMs);
   });
+  // The same call with the same error says no more about the tool: that call is refused, and not the whole tool.
+  return isRepeat && outcome.kind === 'failure' ? { kind: 'neutral', why: 'ignored' } : outcome;
 }
 
 /** Whether a search ended with an error that only says that there was no match. */

@@ -53,6 +53,7 @@ export interface RecentOutput {
   open: Map<string, TrackedCall> | undefined;
 }
 
+const replyWordsMax = 2;
 const apology = /\b(sorry|apologi[sz]e|apologies|my mistake)\b/i;
 
 /** Texts and calls with fewer words are not compared. */
@@ -76,7 +77,7 @@ export function recordText(task: TaskState, text: string, settings: LoopSettings
   const output = recentOutputOf(task);
   const words = tokenize(text, settings.tokenCap);
   // A short answer to a prompt that comes again and again, such as that of a heartbeat, is none of a row.
-  const isReply = output.asked && words.length < wordsMin;
+  const isReply = output.asked && words.length <= replyWordsMax;
   const similarity = output.words === undefined || isReply ? -1 : jaccard(output.words, words);
   const { nearThreshold } = settings;
   const recurs = words.length >= wordsMin && maxSimilarity(words, output.texts, nearThreshold) >= nearThreshold;

@@ -74,7 +74,7 @@ test('a loop that only the texts of the agent show, which hooks do not get, is a
   assert.equal(accounting.halt, undefined);
 });
 
-test('the same text a fourth time, between calls that bring nothing new, is halted by the run if the policy says so', () => {
+test('the same text a fourth time, across calls with nothing new, is halted by the run if the policy says so', () => {
   const says = ['I look into the garden once more.', 'The cellar may have an answer, so I go there.'];
   const play = (across: boolean, answer: string) => {
     const { call, calls, accounting } = superviseWithHooks(['Search'], { row_across_calls: across });

@@ -131,7 +131,6 @@ const programs: Readonly<Record<string, Program>> = {
     ],
   },
   'openhands with tool calls': {
-    isUnknown: true,
     turn: (n, words, command, text) => [
       {
         kind: 'MessageEvent',

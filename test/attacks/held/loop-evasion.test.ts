@@ -14,7 +14,9 @@ interface Turn {
 }
 
 const stopWithin = 25;
-const answer = 'The page says that there is nothing to see here, and that one should look elsewhere.';
+/** An answer that is long enough to say something, even of a tool that nobody knows. */
+const answer =
+  'The page says that there is nothing to see here, and that one should look elsewhere, or ask those who wrote it.';
 const query = 'how to reset the password of the admin account on the staging server';
 const blank = (at: number) => ' '.repeat(1 + (at % 7));
 const zero = (at: number) => '\u200b'.repeat(1 + at);
@@ -85,15 +87,8 @@ const disguises: Attempts<(at: number) => Turn> = [
   ],
 ];
 
-/** Disguises with new inputs: where nobody knows what the tool changes, a suspicion, or nothing but the budgets. */
-const uncertain: Readonly<Record<string, 'notice' | 'none'>> = {
-  'zero-width characters': 'notice',
-  'a homoglyph': 'notice',
-  punctuation: 'notice',
-  'the same words without a call that is new': 'notice',
-  case: 'none',
-  ...Object.fromEntries([2, 3, 4, 5, 6, 7].map((length) => [`a cycle of ${length}`, 'none' as const])),
-};
+/** A disguise with inputs that are all new is a suspicion. */
+const isUncertain = (name: string) => name === 'zero-width characters';
 
 /** What becomes of an agent that calls one tool: its halt, and its cards. */
 async function play(disguise: (at: number) => Turn, policy: Readonly<Record<string, unknown>>) {
@@ -122,15 +117,10 @@ async function play(disguise: (at: number) => Turn, policy: Readonly<Record<stri
 test('held: a loop in disguise is stopped before the limit of calls', async (context) => {
   await holdAll(context, disguises, async (disguise) => {
     const [name] = disguises.find(([, attack]) => attack === disguise)!;
-    const rows = [
-      [{}, name in uncertain],
-      [{ loop: { tools: { look: 'read' } } }, name === 'zero-width characters'],
-    ] as const;
-    for (const [policy, isSuspected] of rows) {
+    for (const policy of [{}, { loop: { tools: { look: 'read' } } }]) {
       const { status, value, made, refused, cards } = await play(disguise, policy);
-      if (isSuspected) {
-        const card = uncertain[name] === 'notice' ? ['notice'] : [];
-        assert.deepEqual([status, refused, cards], ['done', 0, card], 'a suspicion stops nothing');
+      if (isUncertain(name)) {
+        assert.deepEqual([status, refused, cards], ['done', 0, ['notice']], 'a suspicion stops nothing');
       } else {
         assert.equal(status, 'halted', `${made} calls were made`);
         assert.match(value ?? '', /^(tool_loop|output_loop|denial_limit)$/);

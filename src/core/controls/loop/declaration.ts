@@ -20,6 +20,11 @@ const loopFields = {
   similarity_jaccard_threshold: share('Similarity from which two outputs are alike.', 0.95, 'lower', {
     env: 'BB_CIRCUIT_BREAKER_JACCARD',
   }),
+  row_across_outputs: flag(
+    'Whether an output that comes again after others counts, if no call came between.',
+    true,
+    true,
+  ),
   window_size: wholeNumber('Outputs in a row that must be alike.', 3, 'lower', { min: 2, max: loopWindowMax }),
   token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, 'default', { max: tokensMax }),
   row_across_calls: flag(

@@ -67,6 +67,9 @@ export function readEffect(tool: string, input: unknown): CallEffect {
   }
 }
 
+/** Names that other programs give to their shell. */
+const shellName = /(?:^|[_.-])(?:bash|shell|terminal|exec|command)$/i;
+
 /** Longer names are none of those above. */
 const nameMax = 40;
 
@@ -77,7 +80,7 @@ function kindOf(tool: string): ToolKind | undefined {
   if (tool.length > nameMax) return undefined;
   if (knownKinds.has(tool)) return knownKinds.get(tool);
   if (knownKinds.size >= loopHabitsMax) knownKinds.clear();
-  const kind = toolKinds.get(tool.toLowerCase());
+  const kind = toolKinds.get(tool.toLowerCase()) ?? (shellName.test(tool) ? 'shell' : undefined);
   knownKinds.set(tool, kind);
   return kind;
 }

@@ -167,7 +167,7 @@ function recordResult(
 function checkRepetition({ settings, findHabit }: LoopContext, state: LoopState): Verdict {
   const { windowSize: limit, similarityJaccardThreshold: threshold } = settings;
   // Alike outputs in a row, or once more if other outputs came in between.
-  if (state.alike >= limit - 1 || state.times > limit) {
+  if (state.alike >= limit - 1 || (settings.rowAcrossOutputs && state.times > limit)) {
     const isRow = state.alike >= limit - 1;
     const facts = { actual: isRow ? state.alike + 1 : state.times, similarity: isRow ? state.likeness : threshold };
     return makeStop('halt', 'output_loop', { ...facts, limit, threshold });

@@ -7,6 +7,7 @@ import type { Action } from '../../action.ts';
 import { pastCallsMax } from '../../limits.ts';
 import type { LoopSettings } from '../../settings.ts';
 import type { WorldEffect } from './effect.ts';
+import { keyOfCall } from './refused-call.ts';
 import type { ResultMark } from './result-mark.ts';
 import type { LoopMemory, PastCall } from './state.ts';
 
@@ -163,6 +164,12 @@ export function markError(
   const isAlike = (past: PastCall) => past.name === name && !past.ok && past.exact === exact && past.at > changedAt;
   const alike = unready === true ? pastCalls.filter(isAlike).length : unreadyTimes;
   return Math.imul(exact ^ changedAt, alike < unreadyTimes ? alike + 3 : 1) || 1;
+}
+
+/** Whether a call had the same error before, and nothing was changed since. */
+export function repeatsError({ pastCalls, changedAt }: LoopMemory, action: Action, { exact }: ResultMark): boolean {
+  const key = keyOfCall(action);
+  return pastCalls.some((past) => past.call === key && !past.ok && past.exact === exact && past.at > changedAt);
 }
 
 /** The longest wait since an earlier call. */

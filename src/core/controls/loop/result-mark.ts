@@ -220,8 +220,13 @@ const wordsLength = 1_000;
 const overwrittenMax = 200_000;
 const numbersMax = 4;
 /** Words of errors that waiting may fix. */
-const retryableWords =
-  /(^|HTTP\S*|status|code|error)\W{0,3}(429|50[0-4]|529)\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN|transfer closed|unexpected eof|broken pipe|network is unreachable/i;
+const retryableWords = new RegExp(
+  [
+    '(^|HTTP\\S*|status|code|error)\\W{0,3}(429|50[0-4]|529)\\b|rate.?limit|too many req|time(d ?)?out|overload|ECONN',
+    'transfer closed|unexpected eof|broken pipe|network is unreachable',
+  ].join('|'),
+  'i',
+);
 /** Words of errors of what starts up. */
 const startingWords = new RegExp(
   [

@@ -146,7 +146,7 @@ test('a value without readable content has no mark', () => {
   for (const value of [undefined, null, '', {}, [], 0, false]) assert.notEqual(markResult(value, true), undefined);
 });
 
-test('ten turns in a row that only repeat calls halt: a cycle of n halts at n + 10, one of changes at 2n - 1 + 10', () => {
+test('ten turns that only repeat calls halt: a cycle of n halts at n + 10, one of changes at 2n - 1 + 10', () => {
   for (const length of [2, 3, 4, 5, 10]) {
     const rows: readonly (readonly [name: string, size: number, halts: number])[] = [
       ['t', 10, length + 10],

@@ -50,6 +50,9 @@ test('the same text halts the task the fourth time, with other texts in between'
   task.tell({ type: 'text-observed', atMs: 0, similarity: 0.2, times: 4 });
   const counters = { actual: 4, limit: 3, similarity: 0.9, threshold: 0.9 };
   assert.deepEqual(task.check(), { kind: 'halt', code: 'output_loop', control: 'loop', counters });
+  const black = bindControl(loop({ ...defaultSettings.loop, rowAcrossOutputs: false }));
+  black.tell({ type: 'text-observed', atMs: 0, similarity: 0.2, times: 9 });
+  assert.equal(black.check(), allow, 'only those in a row count, if the policy says so');
   task.tell({ type: 'text-observed', atMs: 0, similarity: 0.2 });
   assert.equal(task.check(), allow, 'another text');
 });

@@ -59,7 +59,7 @@ test('alike outputs halt in a row of three; a call in between ends the row, if t
   }
 });
 
-test('a row that may include calls goes on over those that bring nothing, and ends with a change, a failure or news', () => {
+test('a row that may include calls goes on over those without news, and ends with a change or a failure', () => {
   const rows: readonly (readonly [effect: WorldEffect, ok: boolean, ends: boolean])[] = [
     ['nothing', true, false],
     ['nothing', false, true],

@@ -177,7 +177,7 @@ test('a failure may come again after a wait only if waiting may mend it, or its 
   for (const [story, step, count, newness] of rows) assert.equal(agent().tells(...times(count, step)), newness, story);
 });
 
-test('what is not ready, or a short answer of an unknown tool, may come twelve times; a hint to wait is for the first', () => {
+test('what is not ready, or a short answer of an unknown tool, may come twelve times', () => {
   const rows: readonly (readonly [story: string, step: Step, isTold: boolean, times?: number])[] = [
     ['connection refused', fails('connect ECONNREFUSED 127.0.0.1:80'), true],
     ['pending', read(1, { text: 'status: pending' }), true],
@@ -202,7 +202,7 @@ test('what is not ready, or a short answer of an unknown tool, may come twelve t
   assert.equal(waits.tells(...times(9, read(1, { habit: 'wait' }))), `new${' waited'.repeat(8)}`);
 });
 
-test('after 90 s of waits what is not ready is refused the third time, or halted the fifth if watched; others by repeats', () => {
+test('after 90 s of waits what is not ready is refused the third time, or halted the fifth if watched', () => {
   for (const [text, limit, watched] of [
     ['not ready yet', 2, 4],
     ['it timed out', 5, 5],
@@ -276,7 +276,7 @@ test('a call is over after five times with nothing new in between, a failure aft
   assert.equal(strict.isOver(), true);
 });
 
-test('the whole error counts as the same until something changes; never after a wait, or while a thing starts up', () => {
+test('an equal error counts until something changes; never after a wait, or while a thing starts up', () => {
   /** How many different errors these failures are; what succeeds is made in between. */
   const count = (steps: readonly Step[]) => {
     const calls = agent();

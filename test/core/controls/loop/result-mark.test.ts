@@ -257,9 +257,9 @@ test('a failure, and a short answer, may say that something is not ready yet', (
     ['{"state":"in_progress"}', true, true],
     ['Job 7 is still running', false, true],
     ['running', false, true],
-    ['connect ECONNREFUSED 127.0.0.1:80', true, false],
-    ['curl: (7) Failed to connect to localhost', true, false],
-    ['503 Service Unavailable', true, false],
+    ['connect ECONNREFUSED 127.0.0.1:80', true, true],
+    ['curl: (7) Failed to connect to localhost', true, true],
+    ['503 Service Unavailable', true, true],
     ['tests are running in a loop', false, true],
     ['running 3 tests', false, false],
     ['3 pending items were listed', true, true],
@@ -267,10 +267,11 @@ test('a failure, and a short answer, may say that something is not ready yet', (
     ['creating the cluster; approval required', false, true],
     ['the database is locked', true, true],
     ['the door is blocked and unlocked', false, false],
-    ['could not get lock; try again later', true, false],
+    ['could not get lock; try again later', true, true],
     ['no such file', false, false],
     [`status: pending ${spaced(184)}`, true, true],
     [`status: pending ${spaced(186)}`, true, false],
+    [`connection refused ${spaced(182)}`, true, false],
   ];
   for (const [text, ofFailure, ofAnswer] of rows) {
     assert.equal(markResult(text, false)?.unready ?? false, ofFailure, `failure: ${text}`);

@@ -51,7 +51,7 @@ test('a repeat scores as a call or as a cycle, and the score counts all equal re
   assert.deepEqual(weighed(seen, { newness }), ['same_call', 3, 2, 4], 'another call, a failure, another result');
 });
 
-test('a call that waited, that is not ready or polls, or that leaves nothing scores as news; a short answer does not', () => {
+test('a call that waited, is not ready or leaves nothing scores as news; a short answer does not', () => {
   for (const newness of ['waited', 'allowed', 'nothing'] as const) {
     assert.deepEqual(weighed([seenOf({})], { newness }), news, newness);
   }

@@ -42,7 +42,7 @@ test('a changed habit of a tool in the policy applies at once to a stored state'
   }
 });
 
-test('a repeated call is refused for a minute, halts nobody by itself, and halts when it is proposed twice more', () => {
+test('a repeated call is refused for a minute, and halts when it is proposed twice more', () => {
   const red = 'the light is red';
   const unknown = { name: 'read', fingerprint: 7 };
   const rows: readonly (readonly [
