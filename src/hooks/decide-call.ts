@@ -236,11 +236,12 @@ function refuseCall(task: LoadedTask, event: MarkedCall, refusal: Refusal): Hook
   const denial = { kind: 'deny', reason: textForModel(refusal) } as const;
   if (!isHalt) return recordAnswer(task, event, denial);
   const decision = makeHaltDecision(task.node, refusal);
+  const closing = `Switchgear halted this task. ${textForModel(refusal)}`;
   // A subagent that is halted alone says why in one closing turn; its next call ends it.
-  const told = task.answers.filter(({ reason }) => reason === decision.reason.slice(0, hookReasonMax));
+  const told = task.answers.filter(({ kind, reason }) => kind === 'deny' && reason === closing.slice(0, hookReasonMax));
   const isSameTurn = task.modelTurn > 0 && told.every(({ turn }) => turn === task.modelTurn);
   const isClosing = isHaltedAlone(task.node) && (told.length === 0 || isSameTurn);
-  return recordAnswer(task, event, isClosing ? { kind: 'deny', reason: decision.reason } : decision);
+  return recordAnswer(task, event, isClosing ? { kind: 'deny', reason: closing } : decision);
 }
 
 function recordAnswer(

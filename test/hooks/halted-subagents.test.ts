@@ -6,11 +6,6 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts';
 import { openHookMailbox } from '../../src/supervisor/hook-mailbox.ts';
 import { bash, type Event, newSession, prompt, writeRunAround } from './hook-session.ts';
 
-const reason =
-  "Switchgear halted this task: 'Bash' was proposed unchanged 3 times although it was refused (limit 2); " +
-  'refused_repeats of [loop] changes that. Do not repeat the call. Tell the user what is missing, and ask the user ' +
-  'how to go on.';
-
 /** The events of a parent and its subagents. */
 function newStory(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const session = newSession();
@@ -39,7 +34,11 @@ function newStory(context: TestContext, env: Readonly<Record<string, string>> = 
         if (output === undefined) await send(call.failure);
         await send(call.batch);
         const said = output?.hookSpecificOutput?.permissionDecisionReason ?? 'ran';
-        const what = said === reason ? 'halted' : said.startsWith('Call refused:') ? 'refused' : said;
+        const what = said.startsWith('Switchgear halted this task.')
+          ? 'halted'
+          : said.startsWith('Call refused:')
+            ? 'refused'
+            : said;
         became.push(output?.continue === false ? 'ended' : what);
       }
       return became;
@@ -87,8 +86,9 @@ test('the parent of a halted subagent goes on: before and after it reads why the
   }
   assert.equal(
     await end('e1'),
-    "[switchgear] Switchgear halted the subagent 'Explore': 'Bash' was proposed unchanged 3 times although it was " +
-      'refused (limit 2); refused_repeats of [loop] changes that. Its work is not finished.',
+    "[switchgear] Switchgear halted the subagent 'Explore': Task stopped: the same call of 'Bash' failed 5 times " +
+      "with 'exit code 1', with no change in between, and it came again although it was refused. " +
+      'Its work is not finished.',
   );
   const call = bash('m3', 'pwd');
   for (const event of [call.pre, call.post, call.batch]) assert.equal((await send(event)).output, undefined);

@@ -4,6 +4,7 @@
  */
 
 import type { BudgetState } from '../../core/controls/budget/budget.ts';
+import { restoreLoop } from '../../core/controls/loop/state.ts';
 import { initialTaskCells, type TaskCells } from '../../core/controls/panel.ts';
 import { resolveTask } from '../../core/controls/resolve-settings.ts';
 import { hookAgentsMax } from '../../core/limits.ts';
@@ -65,11 +66,12 @@ export function thawTask(runtime: Runtime, frozen: FrozenTask, parent: TaskState
   const { id, agent, session, limits, raises, suspected, note, haltStop, halt, booked, noticed } = frozen;
   const isDelegated = frozen.delegated === true;
   const cells = structuredClone(frozen.cells); // Copied, so that changes do not affect the stored state.
+  const { loop } = cells;
   const depth = parent === undefined ? 0 : parent.depth + 1;
   const controls = taskControlsFor(runtime, limits);
   const node = placeTask(runtime, {
     ...{ id, agent, session, parent, depth, limits, givenLimits: limits, controls, raises, isDelegated },
-    cells: { ...cells, own: cells.own },
+    cells: { ...cells, own: cells.own, ...(loop && { loop: { ...loop, state: restoreLoop(loop.state) } }) },
   });
   node.suspected = suspected;
   node.loopHint = note;

@@ -134,9 +134,11 @@ function startOrJoin(
   return startTask(runtime, options, undefined);
 }
 
-/** Whether a task is a subagent that was halted alone, while its parent goes on. */
-export function isHaltedAlone({ haltStop, parent }: TaskState): boolean {
-  return haltStop !== undefined && parent !== undefined && parent.haltStop === undefined;
+/** Whether a task is a subagent that was halted alone, while the main agent goes on. */
+export function isHaltedAlone(task: TaskState): boolean {
+  let root = task;
+  while (root.parent !== undefined) root = root.parent;
+  return task.haltStop !== undefined && root !== task && root.haltStop === undefined;
 }
 
 /** The answer of a halted task to every event; a subagent that was halted alone may still say why in a closing turn. */
@@ -153,8 +155,8 @@ export function makeHaltDecision(node: TaskState, refusal: Refusal) {
 }
 
 /** What a parent reads of a subagent that was halted. */
-export function tellParent(parent: TaskState, agent: string, { explanation }: Refusal): void {
-  const note = `Switchgear halted the subagent '${agent}': ${endSentence(explanation)} Its work is not finished.`;
+export function tellParent(parent: TaskState, agent: string, { message }: Refusal): void {
+  const note = `Switchgear halted the subagent '${agent}': ${endSentence(message)} Its work is not finished.`;
   parent.loopHint = parent.loopHint === undefined ? note : `${parent.loopHint} ${note}`.slice(0, 4 * hookReasonMax);
 }
 

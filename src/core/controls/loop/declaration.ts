@@ -143,7 +143,8 @@ export const loopDeclaration = {
       texts(context: RefusalContext): RefusalTexts {
         const { name, actual, limit, counters } = context;
         if (counters.evidence !== undefined) {
-          const repeat = describeRepeat(counters);
+          const again = Number(actual) > Number(limit) ? ', and it came again although it was refused' : '';
+          const repeat = `${describeRepeat(counters)}${again}`;
           return stoppedTexts(context, repeat, adviseOnRepeat(counters), `${repeat}; ${nameSetting(counters)}`);
         }
         return stoppedTexts(

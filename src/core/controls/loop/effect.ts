@@ -165,8 +165,8 @@ function readCommand(command: string | undefined): CallEffect {
 /** Words of commands that wait for something. */
 const waitingWord = new RegExp(
   [
-    '(?:^|[\\s;&|(])(?:sleep|wait|watch|until|while|timeout)\\s',
-    '\\s(?:wait|watch|rollout status)\\b|--(?:wait|watch|timeout)\\b',
+    '(?:^|[;&|\\n(]|\\bdo\\b)\\s*(?:sleep|wait|watch)\\b',
+    '\\b(?:kubectl|docker|helm|gh|aws|gcloud|az)\\s[^;&|]*\\b(?:wait|watch|rollout status)\\b',
   ].join('|'),
 );
 

@@ -41,7 +41,10 @@ export function loop(settings: LoopSettings): Control<LoopState> {
 function judgeCall({ settings, findHabit }: LoopContext, state: LoopState, action: Action, atMs: number): Verdict {
   const times = countRefusals(state.refused, action, atMs);
   if (times >= settings.refusedRepeats) {
-    return makeStop('halt', 'tool_loop', { name: action.name, actual: times + 1, limit: settings.refusedRepeats });
+    const counters = { name: action.name, actual: times + 1, limit: settings.refusedRepeats };
+    const over = state.memory && findOver(state.memory, keyOfCall(action), settings, findHabit(action.name));
+    const facts = over ? describeOver(state.memory!, over, settings, findHabit(action.name)) : {};
+    return makeStop('halt', 'tool_loop', { ...facts, ...counters });
   }
   const { memory } = state;
   const call = keyOfCall(action);

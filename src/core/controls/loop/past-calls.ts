@@ -85,9 +85,9 @@ export function compareWithPast(
 /** A call with a new input. */
 function compareNewCall({ reached, mark, effect, waits, tookMs }: SettledCall): Comparison {
   if (!reached || (mark.ok && effect === 'nothing')) return { ...isNew, newness: 'nothing' };
-  return !mark.ok && (waits || mark.retryable === true) && tookMs >= shortWaitMs && tookMs < longWaitMs
-    ? { ...isNew, waitedMs: tookMs }
-    : isNew;
+  const mayWait = waits || mark.retryable === true || mark.unready === true;
+  const hasWaited = !mark.ok && mayWait && tookMs >= shortWaitMs && mark.pends !== true;
+  return hasWaited ? { ...isNew, waitedMs: tookMs } : isNew;
 }
 
 function compareResult(
@@ -107,8 +107,8 @@ function compareResult(
   if (habit === 'wait' && mark.ok) return { newness: 'waited', times, waitedMs };
   // A failure after a wait may be one of a thing that starts up, or of a network that is away.
   if (mark.ok || mark.unready === true || mark.retryable === true || settled.waits) {
-    if (longest >= (mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs))
-      return { newness: 'waited', times, waitedMs };
+    const enough = mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs;
+    if (longest >= enough && (mark.ok || mark.pends === true)) return { newness: 'waited', times, waitedMs };
     if (longest >= shortWaitMs) {
       const waited = waitedMs + longest;
       if (waited < waitsMs) return { newness: 'waited', times, waitedMs: waited };
@@ -236,21 +236,26 @@ function recordChange(memory: LoopMemory, settled: SettledCall, newness: Newness
   const known = memory.pastCalls.filter((past) => past.call === call && past.reached);
   // The same input with the same result has done what it did before, if the result says enough.
   const isSame = () => known.some(({ ok, exact }) => ok && exact === mark.exact) && !isInconclusive(settled);
-  if (known.length === 0 || (mark.ok && newness === 'new' && !isSame())) beginWorld(memory);
+  if (known.length > 0 && !(mark.ok && newness === 'new' && !isSame())) return;
+  beginWorld(memory);
+  memory.commandWorld = memory.world;
 }
 
 /** Whether an edit only brings back a state that the place had before, once more than it may. */
-function isRestored({ edits }: LoopMemory, { edit, mark, reached }: SettledCall): boolean {
+function isRestored({ edits, commandWorld }: LoopMemory, { edit, mark, reached }: SettledCall): boolean {
   if (edit === undefined || !mark.ok || !reached) return false;
-  const { after } = edit;
-  return edits.at(-1)?.state === after || edits.filter(({ state }) => state === after).length >= restoresMax;
+  const visits = edits.filter(({ state }) => state === edit.after);
+  const last = visits.at(-1);
+  // After another change the same edit is made in another place or on another branch.
+  if (last === undefined || last.world < commandWorld) return false;
+  return edits.at(-1) === last || visits.length >= restoresMax;
 }
 
 function recordEdit(memory: LoopMemory, { before, after }: EditMarks, restored: boolean): void {
   const { edits } = memory;
   if (restored) {
-    const first = edits.find(({ state }) => state === after)!;
-    memory.worldFrom = Math.min(memory.worldFrom, first.world);
+    const first = edits.find(({ state, world }) => state === after && world >= memory.commandWorld);
+    memory.worldFrom = Math.min(memory.worldFrom, first?.world ?? memory.worldFrom);
     return;
   }
   if (before !== undefined && edits.every(({ state }) => state !== before))

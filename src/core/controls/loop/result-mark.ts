@@ -14,6 +14,8 @@ export interface ResultMark {
   readonly retryable?: boolean;
   /** Whether it says that something is not ready yet: it starts up, or is pending. */
   readonly unready?: boolean;
+  /** Whether a failure says that work goes on elsewhere, such as a check that is pending: that may take long. */
+  readonly pends?: boolean;
   /** The first numbers of a failure: a number that falls is progress. */
   readonly numbers?: readonly number[];
   /** The kind of a failure, in words of a fixed list. */
@@ -83,6 +85,7 @@ interface HashWalk {
   readonly raw: boolean;
   retryable: boolean;
   unready: boolean;
+  pends: boolean;
   numbers: number[] | undefined;
   says: string | undefined;
 }
@@ -118,7 +121,8 @@ function addText(walk: HashWalk, whole: string, ok: boolean): void {
     return;
   }
   if (retryableWords.test(head)) walk.retryable = true;
-  if (startingWords.test(head)) walk.unready = true;
+  walk.pends ||= pendingWords.test(head);
+  if (walk.pends || startingWords.test(head)) walk.unready = true;
   walk.says ??= kindOfFailure(head);
 }
 
@@ -231,10 +235,12 @@ const retryableWords = new RegExp(
 const startingWords = new RegExp(
   [
     'ECONNREFUSED|connection refused|((failed|unable|could not) to|could ?n.t) connect|\\b503\\b',
-    '\\b(pending|queued|in.progress|not (yet )?ready|starting( up)?|is locked|get lock|try again later)\\b',
+    '\\b(not (yet )?ready|starting( up)?|try again later)\\b',
   ].join('|'),
   'i',
 );
+/** Words of errors of work that goes on elsewhere; "2 pending" is a count of tests. */
+const pendingWords = /(?<!\d )\b(pending|queued|in.progress|is locked|get lock)\b/i;
 /** Words of a short answer that says that something is not ready yet. */
 const unreadyLength = 200;
 const unreadyWords = new RegExp(
@@ -271,11 +277,11 @@ export function markResult(value: unknown, ok: boolean): ResultMark | undefined 
     let walk = walkRoot(value, ok, false);
     // Only ids or times: hash them after all.
     if (!walk.hasStableWords) walk = walkRoot(value, ok, true);
-    const { exact, loose, length, retryable, unready, numbers, says } = walk;
+    const { exact, loose, length, retryable, unready, pends, numbers, says } = walk;
     // 0 means "not computed".
     const mark = { ok, exact: exact || 1, loose: loose || 1, length };
     if (ok) return unready ? { ...mark, unready } : mark;
-    const kind = { ...(retryable && { retryable }), ...(unready && { unready }) };
+    const kind = { ...(retryable && { retryable }), ...(unready && { unready }), ...(pends && { pends }) };
     return { ...mark, ...kind, ...(numbers?.length && { numbers }), ...(says && { says }) };
   } catch {
     return undefined; // The value throws when read, or shows no content.
@@ -285,7 +291,7 @@ export function markResult(value: unknown, ok: boolean): ResultMark | undefined 
 function walkRoot(value: unknown, ok: boolean, raw: boolean): HashWalk {
   const entries = fingerprintEntriesMax;
   const numbers = ok ? undefined : [];
-  const flags = { hasStableWords: false, raw, retryable: false, unready: false, says: undefined };
+  const flags = { hasStableWords: false, raw, retryable: false, unready: false, pends: false, says: undefined };
   const walk: HashWalk = { exact: basis, loose: basis ^ 1, length: 0, entries, numbers, ...flags };
   walkValue(value, walk, ok, 0);
   return walk;

@@ -88,6 +88,8 @@ export interface LoopMemory {
   worldFrom: number;
   /** The number of the last call that may have changed something, and of the last one that is known to have done so. */
   changedAt: number;
+  /** The last world that began with anything but an edit. */
+  commandWorld: number;
   editedAt: number;
   edits: EditedPlace[];
   /** Turns in a row that only repeat calls, and those of them whose repeats are certain. */
@@ -133,6 +135,13 @@ export function initialLoop(): LoopState {
   return { alike: 0, likeness: 1, times: 1, between: 0, refused: [], memory: null };
 }
 
+/** A stored state; a new one in place of a state of another version, which has other fields. */
+export function restoreLoop(stored: LoopState): LoopState {
+  const { memory, times } = stored;
+  const isCurrent = typeof times === 'number' && (memory === null || typeof memory.commandWorld === 'number');
+  return isCurrent ? stored : initialLoop();
+}
+
 /** Returns the memory of a state, and creates it if absent. */
 export function ensureMemory(state: LoopState, atMs: number): LoopMemory {
   state.memory ??= {
@@ -143,6 +152,7 @@ export function ensureMemory(state: LoopState, atMs: number): LoopMemory {
     world: 0,
     worldFrom: 0,
     changedAt: 0,
+    commandWorld: 0,
     editedAt: 0,
     edits: [],
     repeating: 0,

@@ -37,13 +37,14 @@ const commands: Readonly<Record<string, readonly string[]>> = {
     'find . -ok rm {} ; ~ find . -fprint a ~ find . -fls a ~ git commit -m x ~ git add . ~ git stash ~ git branch x',
     'git branch -d x ~ git tag v1 ~ git checkout a ~ git ~ git diff > a ~ git diff --output=a ~ git -C sub commit',
     'git --no-pager stash ~ npm test ~ make ~ curl http://a ~ rm a ~ python -c 1 ~ FOO=1 cat a ~ sudo cat a',
+    'while true; do npm test; done ~ timeout 60 npm test ~ npm test --watch ~ echo wait now > a ~ make --timeout=5',
     '(cat a) ~ if true; then rm a; fi ~ "cat" a ~ c\\at a ~ echos hi ~ toString',
   ],
   'command searches': ['rm a; grep foo b ~ grep foo a > b'],
   'command waits': [
-    'sleep 5 && npm test ~ npm test; sleep 1 ~ until curl -f a; do sleep 1; done ~ while true; do npm test; done',
-    'timeout 60 npm test ~ (wait 5) ~ watch ls ~ kubectl rollout status deploy/a ~ gh run watch 7 ~ docker wait a',
-    'kubectl wait pod/a ~ helm install a --wait ~ npm test --watch ~ curl --timeout 5 a ~ make --timeout=5',
+    'sleep 5 && npm test ~ npm test; sleep 1 ~ until curl -f a; do sleep 1; done',
+    '(wait 5) ~ watch ls ~ kubectl rollout status deploy/a ~ gh run watch 7 ~ docker wait a',
+    'kubectl wait pod/a ~ helm install a --wait',
   ],
 };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSettings } from '../../../../src/core/controls/defaults.ts';
 import { loop } from '../../../../src/core/controls/loop/loop.ts';
+import { ensureMemory, initialLoop, restoreLoop } from '../../../../src/core/controls/loop/state.ts';
 import { refusedCallsMax } from '../../../../src/core/limits.ts';
 import { allow, type Stop } from '../../../../src/core/verdict.ts';
 import { bindControl, makeStop } from '../../../harness/control-story.ts';
@@ -154,4 +155,13 @@ test('with refusedRepeats of 1 the first repeat of a refused call halts the task
   assert.equal(task.judge({ ...call, turnId: 'a' }), allow, 'a twin');
   assert.equal(task.judge(call, 1_000), allow, 'after its time');
   assert.equal(task.judge({ ...call, fingerprint: 8 }), allow, 'another');
+});
+
+test('a state that another version has stored is replaced by a new one, the present one is kept', () => {
+  const old = { alike: 0, likeness: 1, between: 0, refused: [], memory: { seen: [], turns: [], failingAgain: 0 } };
+  assert.deepEqual(restoreLoop(old as never), initialLoop());
+  assert.deepEqual(restoreLoop({ ...old, memory: null } as never), initialLoop());
+  const state = initialLoop();
+  ensureMemory(state, 5);
+  assert.equal(restoreLoop(state), state);
 });

@@ -72,7 +72,7 @@ test('what makes a suspicion, and what makes it strong', () => {
       times(4, () => fails('connection refused', { call: 1 })),
       { told: 3, evidence: 'unready' },
     ],
-    ['the same, asked after a wait', times(20, () => fails('connection refused', { call: 1, tookMs: 31_000 })), {}],
+    ['the same, asked after a wait', times(20, () => fails('checks pending', { call: 1, tookMs: 31_000 })), {}],
     ['apologies', times(5, () => ({ says: 'sorry', text: long })), { told: 5, strong: 5, evidence: 'same_words' }],
     [
       'apologies with other words in between',

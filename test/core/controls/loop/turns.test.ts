@@ -68,7 +68,7 @@ test('the memory of a first result is plain data without the text of the result'
   assert.deepEqual(agent.cell.state.memory, {
     pastCalls: [{ ...call, ...place, ok: true, exact, loose, length: 6 }],
     turns: [{ evidence: 'news', points: 0, name: '', failed: false, times: 1, of: 1, secs: 0 }],
-    ...{ settled: 1, newsAt: 1, world: 0, worldFrom: 0, changedAt: 0, editedAt: 0, edits: [] },
+    ...{ settled: 1, newsAt: 1, world: 0, worldFrom: 0, changedAt: 0, commandWorld: 0, editedAt: 0, edits: [] },
     ...{ repeating: 0, repeats: 0, isRepeat: false },
     ...{ idleFromMs: 50_000, pauseMs: 0, gaps: [], again: 0, recurring: 0, apologies: 0 },
     ...{ placed: true, answered: true, recurs: false, spoke: false, waiting: false, texts: 0 },
