@@ -290,7 +290,7 @@ export const adapterStories: readonly AdapterStory[] = [
     title: 'a third delegation to a worker that failed twice is refused',
     needs: ['delegates'],
     async run({ gear, play, reached }) {
-      const guarded = gear();
+      const guarded = gear({ delegation: { on_trip: 'halt' } });
       const { halt, answer } = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });
       assert.equal(reached.broken, 2);
       assert.equal(halt, 'delegation_limit');
@@ -316,7 +316,7 @@ export const adapterStories: readonly AdapterStory[] = [
     title: 'a second user does not inherit the failed workers of the first',
     needs: ['delegates'],
     async run({ gear, play, reached }) {
-      const guarded = gear();
+      const guarded = gear({ delegation: { on_trip: 'halt' } });
       const first = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });
       assert.deepEqual([first.halt, reached.broken], ['delegation_limit', 2]);
       const second = await play(guarded, pageTurns(stepsMax, 'broken'), { workers: ['broken'] });

@@ -9,7 +9,7 @@ import { markResult } from '../../core/controls/loop/result-mark.ts';
 import { requireSync } from '../../core/thenable.ts';
 import type { Usage } from '../../ports/prices.ts';
 import type { GuardOptions } from '../call-options.ts';
-import { errorFingerprint, errorMark } from '../runtime/fingerprint.ts';
+import { errorMark } from '../runtime/fingerprint.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { findUnpricedModel, priceUsage, type ReservedCost } from '../tasks/cost.ts';
 import type { Settlement } from './admission.ts';
@@ -25,7 +25,7 @@ export function readOutcome(call: LeasedCall, ending: Ending, options: GuardOpti
   if (classified === 'neutral') return { kind: 'neutral', why: 'ignored' };
   if (classified === 'failure') {
     const { names, message } = 'error' in ending ? readError(ending.error) : { names: ['ToolError'], message: '' };
-    return { kind: 'failure', error: names[0]!, errorFingerprint: errorFingerprint(names[0]!, message) };
+    return { kind: 'failure', error: names[0]!, errorFingerprint: errorMark(names[0]!, message).exact };
   }
   // A halted task has cancelled its calls, so their errors do not count for the tool.
   if ('error' in ending && task?.halt !== undefined && call.aborted === true) return cancelled;

@@ -41,8 +41,8 @@ export function markEffect(
   const found = readEffect(tool, input);
   const { edit } = found;
   if (edit === undefined) return found === unknownEffect ? undefined : (found as Omit<typeof found, 'edit'>);
-  const after = hashWhole(edit.after);
-  const marks = edit.before === undefined ? { after } : { before: hashWhole(edit.before), after };
+  const stateAfter = hashWhole(edit.after);
+  const marks = edit.before === undefined ? { stateAfter } : { stateBefore: hashWhole(edit.before), stateAfter };
   return { effect: 'change', edit: marks };
 }
 
@@ -56,6 +56,11 @@ const describingField = /^(description|explanation|reason|comment|intent|purpose
 
 type FieldKind = 'volatile' | 'command' | 'describing';
 
+const fieldNames = [
+  ['volatile', volatile],
+  ['command', commandField],
+  ['describing', describingField],
+] as const;
 /** Longer names are none of those above. */
 const fieldLengthMax = 40;
 
@@ -66,13 +71,7 @@ function kindOfField(name: string): FieldKind | undefined {
   if (name.length > fieldLengthMax) return undefined;
   if (fieldKinds.has(name)) return fieldKinds.get(name);
   if (fieldKinds.size >= fingerprintEntriesMax) fieldKinds.clear();
-  const kind = volatile.test(name)
-    ? 'volatile'
-    : commandField.test(name)
-      ? 'command'
-      : describingField.test(name)
-        ? 'describing'
-        : undefined;
+  const kind = fieldNames.find(([, names]) => names.test(name))?.[0];
   fieldKinds.set(name, kind);
   return kind;
 }
@@ -235,11 +234,6 @@ function walkObject(value: object, allowance: Allowance, depth: number): number 
     sum = (sum + entry) | 0;
   }
   return mix(sum, keys.length);
-}
-
-/** The fingerprint of an error text with numbers, ids and quoted parts blanked. */
-export function errorFingerprint(name: string, message: string): number {
-  return errorMark(name, message).loose;
 }
 
 /** The mark of an error by its name and text. */

@@ -27,11 +27,7 @@ const loopFields = {
   ),
   window_size: wholeNumber('Outputs in a row that must be alike.', 3, 'lower', { min: 2, max: loopWindowMax }),
   token_cap: wholeNumber('Tokens of each output that are compared.', tokensMax, 'default', { max: tokensMax }),
-  row_across_calls: flag(
-    'Whether a row of alike outputs continues across calls that brought nothing new.',
-    false,
-    true,
-  ),
+  row_across_calls: flag('Whether a row of alike outputs continues across calls without news.', false, true),
   refused_repeats: wholeNumber('Times that an unchanged call is refused; the next repeat halts the task.', 2, 'lower', {
     max: refusedCallsMax,
   }),
@@ -42,12 +38,9 @@ const loopFields = {
   card_points: wholeNumber('Points at which a person gets a card that halts nothing.', 24, 'lower', {
     max: pointsMax,
   }),
-  repeats: wholeNumber(
-    'Times that a call may bring the same, or fail, with nothing new in between. The next time is refused.',
-    5,
-    'lower',
-    { max: pastCallsMax },
-  ),
+  repeats: wholeNumber('Equal results or failures of a call, with nothing new in between.', 5, 'lower', {
+    max: pastCallsMax,
+  }),
   near_threshold: share('Similarity from which two texts, or two calls, are nearly the same.', 0.76, 'lower'),
   words_alone: flag('Whether nearly the same text counts as a repeat even if the call differs.', false, true),
   repeat_points: wholeNumber(

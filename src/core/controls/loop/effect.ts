@@ -238,23 +238,19 @@ const oldNames = ['old_string', 'oldString', 'old_str', 'old_text', 'oldText', '
 const newNames = ['new_string', 'newString', 'new_str', 'new_text', 'newText', 'new'];
 const contentNames = ['content', 'contents', 'file_text', 'text'];
 
-/** The place and the content of an edit, in one text. */
-const join = (path: string, content: string) => `${path}\n${content}`;
-
 function readEdit(fields: Fields): CallEffect {
   const path = textField(fields, pathNames);
   const before = textField(fields, oldNames);
   const after = textField(fields, newNames);
   if (path === undefined || before === undefined || after === undefined) return changes;
-  return { effect: 'change', edit: { before: join(path, before), after: join(path, after) } };
+  return { effect: 'change', edit: { before: `${path}\n${before}`, after: `${path}\n${after}` } };
 }
 
 function readWrite(fields: Fields): CallEffect {
   const path = textField(fields, pathNames);
   const content = textField(fields, contentNames);
-  return path === undefined || content === undefined
-    ? changes
-    : { effect: 'change', edit: { after: join(path, content) } };
+  if (path === undefined || content === undefined) return changes;
+  return { effect: 'change', edit: { after: `${path}\n${content}` } };
 }
 
 /** What programs print beside the output of a command: exit codes, headers, and notes that there was no output. */

@@ -45,10 +45,10 @@ export function describeRepeat({ name, evidence, times, of, says, stale, turns }
   const error = says === undefined ? '' : ` with '${says}'`;
   switch (evidence as RepeatEvidence) {
     case 'same_call':
-      if (turns !== undefined) return `'${name}' was called ${often} with the same result${window(times, of)}`;
-      return `the same call of '${name}' returned the same ${often}, with nothing new in between`;
     case 'same_cycle':
       if (turns !== undefined) return `'${name}' was called ${often} with the same result${window(times, of)}`;
+      if (evidence === 'same_call')
+        return `the same call of '${name}' returned the same ${often}, with nothing new in between`;
       return `the last ${times} turns only repeated earlier calls and their results, the last one of '${name}'`;
     case 'same_failure':
       if (turns !== undefined) return `the same call of '${name}' failed ${often}${error}${window(times, of)}`;

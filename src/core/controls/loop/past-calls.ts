@@ -35,8 +35,8 @@ export interface SettledCall {
 
 /** Marks of a place in a file with its content before an edit, if known, and after. */
 export interface EditMarks {
-  readonly before?: number;
-  readonly after: number;
+  readonly stateBefore?: number;
+  readonly stateAfter: number;
 }
 
 /** What a call is beside earlier ones. `allowed` may repeat for some time; `nothing` is neither new nor a repeat. */
@@ -244,14 +244,18 @@ function recordChange(memory: LoopMemory, settled: SettledCall, newness: Newness
 /** Whether an edit only brings back a state that the place had before, once more than it may. */
 function isRestored({ edits, commandWorld }: LoopMemory, { edit, mark, reached }: SettledCall): boolean {
   if (edit === undefined || !mark.ok || !reached) return false;
-  const visits = edits.filter(({ state }) => state === edit.after);
+  const visits = edits.filter(({ state }) => state === edit.stateAfter);
   const last = visits.at(-1);
   // After another change the same edit is made in another place or on another branch.
   if (last === undefined || last.world < commandWorld) return false;
   return edits.at(-1) === last || visits.length >= restoresMax;
 }
 
-function recordEdit(memory: LoopMemory, { before, after }: EditMarks, restored: boolean): void {
+function recordEdit(
+  memory: LoopMemory,
+  { stateBefore: before, stateAfter: after }: EditMarks,
+  restored: boolean,
+): void {
   const { edits } = memory;
   if (restored) {
     const first = edits.find(({ state, world }) => state === after && world >= memory.commandWorld);

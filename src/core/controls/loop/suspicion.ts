@@ -3,7 +3,7 @@
 import type { LoopSettings } from '../../settings.ts';
 import type { Counters } from '../../verdict.ts';
 import { type Habit, isImpatient } from './past-calls.ts';
-import type { LoopMemory } from './state.ts';
+import type { LoopMemory, PastCall } from './state.ts';
 import { mayActOnLastTurn, sumPoints, weigh } from './turns.ts';
 
 /** A hint for the model; `strong` is 1 if a person should know. */
@@ -41,14 +41,12 @@ export function findSuspicion(
   return { counters: { ...facts, ...(says && { says }), ...(strong && { strong: 1 }) } };
 }
 
-/** Five of the last six calls failed, or six of the last ten, and the last turn repeats something. */
+/** Five of the last six calls failed, and the last turn repeats something. */
 function keepsFailing({ pastCalls, turns }: LoopMemory): boolean {
   if (turns.length < turnsMin || turns.at(-1)!.evidence === 'other_error') return false;
-  const failuresOf = (calls: typeof pastCalls) =>
-    calls.filter(
-      ({ ok, reached, retryable, unready, waitedMs }) => !ok && reached && !retryable && !unready && waitedMs === 0,
-    ).length;
-  return failuresOf(pastCalls.slice(-10)) >= 6 || failuresOf(pastCalls.slice(-6)) >= 5;
+  const isHopeless = ({ ok, reached, retryable, unready, waitedMs }: PastCall) =>
+    !ok && reached && !retryable && !unready && waitedMs === 0;
+  return pastCalls.slice(-6).filter(isHopeless).length >= 5;
 }
 
 /** Most of the last texts nearly repeat earlier ones, and most of the last answers are short. */

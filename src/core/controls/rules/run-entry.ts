@@ -8,7 +8,6 @@ export interface RuleRow {
   readonly value?: string;
 }
 
-/** Entries about chain runs: progress, checked rules, standing approvals. */
 export type RunEntryBody =
   | { readonly type: 'rules-checked'; readonly run: string; readonly step: string; readonly rows: readonly RuleRow[] }
   | {

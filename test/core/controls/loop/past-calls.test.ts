@@ -61,10 +61,10 @@ const fails = (text = 'it broke', more: Step = {}): Step => ({ text, ok: false, 
 const asks = (call = 2, length = 2): Step => ({ call, text: 'o'.repeat(length) });
 const moves = (length: number) => [asks(2, length), asks(3, length), asks(2, length)];
 const edits = (before: number, after: number, call = 10 * before + after): Step => ({
-  ...{ name: 'edit', call, effect: 'change', edit: { before, after }, text: 'edited' },
+  ...{ name: 'edit', call, effect: 'change', edit: { stateBefore: before, stateAfter: after }, text: 'edited' },
 });
 const writes = (after: number, call = 100 + after): Step => ({
-  ...{ name: 'write', call, effect: 'change', edit: { after }, text: 'written' },
+  ...{ name: 'write', call, effect: 'change', edit: { stateAfter: after }, text: 'written' },
 });
 const times = (count: number, ...steps: readonly Step[]) => Array.from({ length: count }, () => steps).flat();
 
@@ -335,7 +335,7 @@ test('the memory of calls is bounded and plain JSON, whatever is called', () => 
   for (let i = 0; i < 3_000; i++) {
     const effect = (['read', 'change', 'nothing', undefined] as const)[any(4)];
     const habit = ([undefined, undefined, 'poll', 'wait', 'change'] as const)[any(5)];
-    const edit = any(3) === 0 ? { edit: { ...(any(2) === 0 && { before: any(40) }), after: any(40) } } : {};
+    const edit = any(3) === 0 ? { edit: { ...(any(2) === 0 && { stateBefore: any(40) }), stateAfter: any(40) } } : {};
     const text = ['not ready', `${any(99)} of ${any(99)} failed`, 'done', '429', '1.2.3 and 5. and 1e999'][any(5)]!;
     const more = { gapMs: any(60_000) - 9_000, isModel: any(4) === 0, tookMs: any(9) ** 5, waits: any(3) === 0 };
     const facts = { effect, ...(habit && { habit }), reached: any(9) > 0, chances: any(9), ok: any(2) === 0, text };
