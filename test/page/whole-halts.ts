@@ -35,14 +35,16 @@ testWithBrowser('every halt reason becomes a card without a reload, and a dismis
   await page.evaluate('window.isTheFirstLoad = true');
   for (const [reason, args, text] of agents) {
     const { finished } = served.startAgent(args);
-    const halted = card().filter({ hasText: text });
+    // A suspicion before the halt is a card of its own, without a limit.
+    const isHalt = { has: page.getByRole('heading', { name: 'Limit' }) };
+    const halted = card().filter({ hasText: text }).filter(isHalt);
     await halted.waitFor();
     for (const name of ['Why', 'Limit', 'Last events'])
       await halted.getByRole('heading', { name }).waitFor({ timeout: 5_000 });
     await halted.getByRole('button', { name: 'Dismiss' }).click();
     const { code } = await finished;
     assert.equal(code, 75, reason);
-    await untilShown(async () => (await pending().filter({ hasText: text }).count()) === 0);
+    await untilShown(async () => (await pending().filter({ hasText: text }).filter(isHalt).count()) === 0);
   }
   assert.equal(await page.evaluate('window.isTheFirstLoad'), true, 'the page was not loaded again');
   await opened.goTo('History');

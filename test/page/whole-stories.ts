@@ -79,6 +79,7 @@ testWithBrowser('halts of a program by rules, refusals, breakers, workers and pe
     policy: {
       task: { max_denials: 2 },
       circuit_breaker: { failure_threshold: 2 },
+      delegation: { on_trip: 'halt' },
       rules: [
         { condition: 'ability:pay', action: 'abort', reason: 'never pay' },
         { condition: 'ability:mail', action: 'confirm', reason: 'really mail?' },

@@ -3,7 +3,7 @@
 import { sha256Head } from '../../platform/sha256.ts';
 
 /** The entry fields that hold fingerprints. */
-const fingerprintFields = new Set('fingerprint errorFingerprint call exact loose stateBefore stateAfter'.split(' '));
+const fingerprintFields = new Set('fingerprint errorFingerprint exact loose stateBefore stateAfter'.split(' '));
 /** Matches such a field in the JSON of an entry unless it is 0; inside a string its quotes would be escaped. */
 const fingerprintPattern = new RegExp(`"(${[...fingerprintFields].join('|')})":(-?[1-9][\\d.e+-]*)`, 'g');
 

@@ -108,7 +108,9 @@ function compareResult(
   // A failure after a wait may be one of a thing that starts up, or of a network that is away.
   if (mark.ok || mark.unready === true || mark.retryable === true || settled.waits) {
     const enough = mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs;
-    if (longest >= enough && (mark.ok || mark.pends === true)) return { newness: 'waited', times, waitedMs };
+    // Whoever waits between two calls until a breaker lets a probe pass does what was asked for.
+    if (longest >= enough && (mark.ok || mark.pends === true || memory.pauseMs >= longWaitMs))
+      return { newness: 'waited', times, waitedMs };
     if (longest >= shortWaitMs) {
       const waited = waitedMs + longest;
       if (waited < waitsMs) return { newness: 'waited', times, waitedMs: waited };
