@@ -36,7 +36,7 @@ test('a failing call runs five times, is refused twice and halts at call 8, with
   assert.equal(code, 75, err);
   assert.match(
     err,
-    /halted claude-code: the same call of 'Bash' failed 5 times.* came again although it was refused.*\n +calls 8 of 50/,
+    /halted claude-code: the same call of .Bash. failed 5 times.* although it was refused.*\n +calls 8 of 50/,
   );
   assert.doesNotMatch(err, /may already have run/, 'it was refused');
   const entries = await journal(here);
