@@ -141,9 +141,9 @@ export const adapterStories: readonly AdapterStory[] = [
     title: 'an agent that keeps repeating a refused call is ended',
     needs: ['closes'],
     async run({ gear, play, reached }) {
-      const rules = [{ ...confirmed.rules[0], action: 'abort' as const }];
+      const approver = { name: 'ann', ask: () => Promise.reject(new Error('nobody can be asked')) };
       const turns = Array.from({ length: stepsMax }, (_, index) => callTurn('pay', { amount: 501 + index }));
-      const { halt, modelCalls } = await play(gear({ rules }), turns);
+      const { halt, modelCalls } = await play(gear(confirmed, { approver }), turns);
       assert.equal(reached.pay, undefined);
       assert.equal(halt, 'denial_limit');
       assert.ok(modelCalls <= 6, `${modelCalls} model calls`);
