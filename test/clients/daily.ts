@@ -22,7 +22,7 @@ interface Job {
   readonly surface: Surface;
 }
 
-/** What was seen of a job: words for a cell of the table and for its line. */
+/** The result of a job: words for a cell of the table and for its line. */
 interface Seen {
   readonly cell: string;
   readonly told: string;

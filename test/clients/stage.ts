@@ -42,7 +42,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** What is on the stage; by default a small project with a fault in it. */
+/** The files of the stage. @default a small project with a fault in it */
 export interface Setting {
   readonly prompt?: string;
   readonly files?: Readonly<Record<string, string>>;

@@ -42,7 +42,7 @@ export interface Target {
   readonly model?: string;
   /** How long a running call excuses the silence of its task. @default its time limit, at most 10 minutes */
   readonly patienceMs?: number;
-  /** What its calls do to the world, if it is known without their input. */
+  /** The effect of its calls on the world, if known without their input. */
   effect?: Pick<Action, 'effect'> | undefined;
   /** Returns the rules that fire before a call, if more than its arguments is known. */
   match?(args: readonly unknown[]): readonly RuleHit[];

@@ -144,7 +144,7 @@ interface Timed {
   readonly tookMs?: number | undefined;
 }
 
-/** What is known of a call beside its result. */
+/** The name of a call and what it does to the world. */
 type CallFacts = Pick<Action, 'name' | 'effect' | 'edit' | 'waits'>;
 
 function recordResult(

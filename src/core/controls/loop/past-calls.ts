@@ -108,7 +108,7 @@ function compareResult(
   // A failure after a wait may be one of a thing that starts up, or of a network that is away.
   if (mark.ok || mark.unready === true || mark.retryable === true || settled.waits) {
     const enough = mark.ok ? Math.min(longWaitMs, 1000 * settings.pollSecs) : longWaitMs;
-    // Whoever waits between two calls until a breaker lets a probe pass does what was asked for.
+    // A long wait between two calls is honest: an open breaker asks for one.
     if (longest >= enough && (mark.ok || mark.pends === true || memory.pauseMs >= longWaitMs))
       return { newness: 'waited', times, waitedMs };
     if (longest >= shortWaitMs) {

@@ -16,7 +16,7 @@ interface Turn {
   readonly effect?: WorldEffect | undefined;
   readonly likeness?: number;
   readonly tookMs?: number;
-  /** What is said before the call; `sorry` and `again` repeat earlier words. */
+  /** The text before the call; `sorry` and `again` repeat earlier words. */
   readonly says?: 'sorry' | 'again' | 'news';
 }
 
